@@ -1,0 +1,41 @@
+# Thin targets; the work is in the commands themselves.
+TOOL = go tool -modfile=.ci/tools/go.mod
+FUZZTIME ?= 10s
+
+.PHONY: build test lint fmt fuzz bench golden docs demo eval
+
+build:
+	go build -trimpath -o herdscan .
+
+# Installs redis-server, mariadb-server and memcached where it can (Debian, as
+# root); the tests start instances of their own on free loopback ports.
+test:
+	.ci/need redis-server mariadbd memcached
+	go test -race -shuffle=on ./...
+
+lint:
+	@test -z "$$($(TOOL) gofumpt -l .)" || { $(TOOL) gofumpt -l .; echo "run make fmt"; exit 1; }
+	go vet ./...
+	$(TOOL) staticcheck ./...
+
+fmt:
+	$(TOOL) gofumpt -w .
+
+fuzz:
+	.ci/fuzz $(FUZZTIME)
+
+bench:
+	.ci/need redis-server mariadbd memcached
+	go test -run '^$$' -bench . -benchtime 1x ./...
+
+golden:
+	go test ./report ./cmd -update
+
+docs:
+	go run ./docs/gen
+
+demo:
+	go run . demo
+
+eval:
+	go run ./comb/eval -n 20 -seed 5001

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/guptarohit/asciigraph"
+)
+
+// Graph is one curve over time. Values are maxima per step, so that a tooth
+// of one second keeps its height however coarse the steps are.
+type Graph struct {
+	Title  string    `json:"title"`
+	Unit   string    `json:"unit"` // "keys/s"
+	From   time.Time `json:"from"`
+	StepNS int64     `json:"step_ns"`
+	Values []float64 `json:"values"`
+	// Ahead says that the graph starts now and looks forward; its axis is
+	// then written as "now", "+10m", ...
+	Ahead bool `json:"ahead"`
+}
+
+// maxPoints bounds the points of a graph in a document.
+const maxPoints = 2000
+
+const graphHeight = 6
+
+// Reduce cuts xs into n columns and keeps the largest value of each. It never
+// averages: the mean of a column hides the tooth in it.
+func Reduce(xs []float64, n int) []float64 {
+	if n <= 0 || len(xs) <= n {
+		return xs
+	}
+	out := make([]float64, n)
+	for i, x := range xs {
+		c := i * n / len(xs)
+		out[c] = max(out[c], x)
+	}
+	return out
+}
+
+// render draws the graph at most width columns wide.
+func (g Graph) render(width int, clock Clock) string {
+	peak := 0.0
+	for _, v := range g.Values {
+		peak = max(peak, v)
+	}
+	ticks := tickLabels(peak)
+	margin := len(ticks) + 3
+	cols := max(width-margin, 10)
+	values := Reduce(g.Values, cols)
+	plot := asciigraph.Plot(values,
+		asciigraph.Height(graphHeight), asciigraph.LowerBound(0), asciigraph.UpperBound(peak),
+		asciigraph.YAxisValueFormatter(func(v float64) string {
+			return fmt.Sprintf("%*s", len(ticks), Int(int64(math.Round(v))))
+		}))
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(plot, "\n"), "\n") {
+		b.WriteString(strings.TrimRight(line, " "))
+		b.WriteByte('\n')
+	}
+	b.WriteString(strings.Repeat(" ", margin-1))
+	b.WriteString(g.axis(len(values), clock))
+	b.WriteByte('\n')
+	caption := g.Title
+	if len(values) < len(g.Values) {
+		caption += "; a column shows its busiest second"
+	}
+	b.WriteString(strings.Repeat(" ", margin-1))
+	b.WriteString(cut(caption, max(width-margin+1, 20)))
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func tickLabels(peak float64) string { return Int(int64(math.Round(peak))) }
+
+// axis writes labels under the columns: about one for each 14.
+func (g Graph) axis(cols int, clock Clock) string {
+	span := time.Duration(len(g.Values)) * time.Duration(g.StepNS)
+	line := []byte(strings.Repeat(" ", cols+8))
+	n := min(max(cols/14, 1), 6)
+	end := 0
+	for i := range n + 1 {
+		at := span * time.Duration(i) / time.Duration(n)
+		label := g.label(at, span, clock)
+		pos := cols * i / n
+		if pos < end || pos+len(label) > len(line) {
+			continue
+		}
+		copy(line[pos:], label)
+		end = pos + len(label) + 1
+	}
+	return strings.TrimRight(string(line), " ")
+}
+
+func (g Graph) label(at, span time.Duration, clock Clock) string {
+	if g.Ahead {
+		if at == 0 {
+			return "now"
+		}
+		return "+" + shortDur(at)
+	}
+	zone := clock.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	t := g.From.Add(at).In(zone)
+	switch {
+	case span > 72*time.Hour:
+		return t.Format("01-02")
+	case span > 10*time.Minute:
+		return t.Format("15:04")
+	default:
+		return t.Format("15:04:05")
+	}
+}
+
+// shortDur rounds to one unit that fits under an axis: "+10m", "+2.5h".
+func shortDur(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Round(time.Second).Seconds()))
+	case d < 2*time.Hour:
+		return trimFloat(d.Minutes()) + "m"
+	case d < 48*time.Hour:
+		return trimFloat(d.Hours()) + "h"
+	default:
+		return trimFloat(d.Hours()/24) + "d"
+	}
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes the document for a ticket. Untrusted text can neither open
+// a tag, a link nor a code span.
+func Markdown(w io.Writer, d *Document, clock Clock) error {
+	b := bufio.NewWriter(w)
+	p := func(format string, args ...any) { fmt.Fprintf(b, format, args...) }
+	p("# herdscan %s: %s\n\n", d.Command, md(d.Verdict))
+	for _, c := range d.Coverage {
+		p("- **%s** %s\n", md(c.Source), md(c.Text))
+		for _, e := range c.Errors {
+			p("  - not read: %s\n", md(e))
+		}
+		for _, n := range c.Notes {
+			p("  - %s\n", md(n))
+		}
+	}
+	for _, g := range d.Graphs {
+		p("\n```text\n%s```\n", g.render(graphWidth, clock))
+	}
+	for _, t := range d.Tables {
+		p("\n%s", mdTable(t))
+	}
+	for i := range d.Findings {
+		p("%s", mdFinding(&d.Findings[i]))
+	}
+	mdList(b, "Undecided", d.Undecided)
+	mdList(b, "Notes", d.Notes)
+	if len(d.Next) > 0 {
+		p("\nMore: `%s`\n", strings.Join(d.Next, "` · `"))
+	}
+	return b.Flush()
+}
+
+func mdFinding(f *Finding) string {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	p("\n## %s: %s [%s]\n\n", f.Severity, md(f.Message), strings.Join(append([]string{f.Rule}, f.Also...), "] ["))
+	if len(f.Locations) > 0 {
+		p("%s\n\n", md(strings.TrimSuffix(f.place(), ": ")))
+	}
+	for _, d := range f.Details {
+		p("- %s\n", md(d))
+	}
+	if f.Why != "" {
+		p("- %s\n", md(f.Why))
+	}
+	for i, c := range f.Causes {
+		what := "Consistent with"
+		if i > 0 {
+			what = "Less likely"
+		}
+		p("- %s: %s.", what, md(c.Why))
+		if c.RefutedBy != "" {
+			p(" Would refute it: %s.", md(c.RefutedBy))
+		}
+		p("\n")
+	}
+	if f.RefutedBy != "" {
+		p("- Would refute it: %s\n", md(f.RefutedBy))
+	}
+	if f.Suppressed != "" {
+		p("- not counted: %s\n", md(f.Suppressed))
+	}
+	if fix := f.Fix; fix != nil {
+		p("\n**Fix:** %s\n", md(fix.Text))
+		if fix.Code != "" {
+			fence := strings.Repeat("`", longestTicks(fix.Code)+3)
+			p("\n%s%s\n%s\n%s\n", fence, fix.Lang, strings.TrimRight(fix.Code, "\n"), fence)
+		}
+		for _, e := range append(fix.Effects, fix.Caveats...) {
+			p("- %s\n", md(e))
+		}
+	}
+	return b.String()
+}
+
+func mdTable(t Table) string {
+	var b strings.Builder
+	if t.Title != "" {
+		fmt.Fprintf(&b, "%s\n\n", md(t.Title))
+	}
+	row := func(cells []string) {
+		for _, c := range cells {
+			b.WriteString("| " + md(c) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	row(t.Columns)
+	for i := range t.Columns {
+		if i == 0 || i < len(t.Left) && t.Left[i] {
+			b.WriteString("|---")
+		} else {
+			b.WriteString("|---:")
+		}
+	}
+	b.WriteString("|\n")
+	for _, r := range t.Rows {
+		row(r)
+	}
+	if t.LeftOut != "" {
+		b.WriteString("\n" + md(t.LeftOut) + "\n")
+	}
+	return b.String()
+}
+
+func mdList(w io.Writer, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s:\n\n", title)
+	for _, it := range items {
+		fmt.Fprintf(w, "- %s\n", md(it))
+	}
+}
+
+// mdEscaper puts a backslash before each character that Markdown may read as
+// markup, and turns & and < into entities, so that no HTML starts.
+var mdEscaper = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `|`, `\|`, `#`, `\#`, `~`, `\~`,
+	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`, `$`, `&#36;`, `:/`, `:\/`, "\n", " ",
+)
+
+func md(s string) string { return mdEscaper.Replace(s) }
+
+func longestTicks(s string) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		if s[i] == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	return longest
+}
