@@ -1,0 +1,3 @@
+package ttlhist
+
+type histogram struct{}
