@@ -1,7 +1,237 @@
 package comb
 
-// Detect finds the combs and one-off teeth of one series.
-func Detect(s *Series, o Options) Result { return Result{} }
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	alpha     = 0.01 // bound on the false-alarm probability of all series tested together
+	needed    = 20   // events, fewer are too few to judge
+	needSpan  = 20   // bins in the coverage, fewer are too few to judge
+	maxCombs  = 8    // combs a series
+	maxTrials = 12   // candidates verified for each of them
+
+	harmEvents = 7.0 // a tooth this tall harms
+	harmShare  = 0.5 // if it is at least so much of the background in its window
+)
+
+// detector is one call of Detect.
+type detector struct {
+	base      *grid // finest counts, accepted combs taken out
+	origin    int64 // start of the grid: a bin of the series
+	bin       int64 // width of that bin, ns
+	shift     uint  // 2^shift of them make a bin of base
+	total     float64
+	threshold float64 // ln
+	tried     float64
+	zone      *time.Location
+	trains    []*train
+	follower  follower
+}
+
+// Detect finds the combs and one-off teeth of one series. It costs O(bins)
+// and a bounded search over bursts; memory is linear in non-empty bins.
+func Detect(s *Series, o Options) Result {
+	total := s.Total()
+	if total < needed {
+		return Result{Undecided: fmt.Sprintf("%d events: too few to judge, %d needed", total, needed), Need: needed}
+	}
+	d := newDetector(s, o)
+	if d.base.n < needSpan {
+		return Result{Undecided: fmt.Sprintf("%.3g s of log: too short to judge, %.3g s needed", d.span(), needSpan*d.base.w)}
+	}
+	lvs := levels(d.base)
+	for len(d.trains) < maxCombs {
+		t := d.strongest(lvs)
+		if t == nil {
+			break
+		}
+		d.remove(t)
+		lvs = levels(d.base)
+	}
+	return Result{Combs: d.combs(), Spikes: d.spikes(lvs)}
+}
+
+func newDetector(s *Series, o Options) *detector {
+	d := &detector{bin: s.bin, total: float64(s.Total()), tried: float64(max(o.Tried, 1)), zone: o.Zone}
+	d.base, d.origin, d.shift = newGrid(s, o)
+	d.threshold = math.Log(alpha / d.tried)
+	return d
+}
+
+// span of the coverage in seconds.
+func (d *detector) span() float64 { return float64(d.base.n) * d.base.w }
+
+// strongest returns the most certain comb that passes verification, or nil.
+func (d *detector) strongest(lvs []level) *train {
+	for i, c := range d.search(lvs) {
+		if i == maxTrials {
+			break
+		}
+		if k, ok := c.sparseClass(); ok && k.logB < d.threshold {
+			if t := d.verify(k); t != nil {
+				return t
+			}
+		}
+		if t := d.verify(c); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+const (
+	periodsTried = 8 // candidate periods a list
+	chainsKept   = 3 // chains a list
+	longList     = 20_000
+)
+
+// search returns the chains below the threshold, most certain first.
+func (d *detector) search(lvs []level) []chain {
+	ls := lists(lvs)
+	looks := math.Log(float64(len(ls) * len(tolerances)))
+	var out []chain
+	for _, l := range ls {
+		n := float64(len(l.bs))
+		fixed := math.Log(n) + looks
+		var found []chain
+		for _, p := range d.periods(l) {
+			need := fixed + logPrior(p*l.w, d.span(), l.w) - d.threshold
+			c, score := d.follower.follow(l, p, func(score float64) bool { return score < 0.5*need })
+			if c.links == nil {
+				continue
+			}
+			c.logB = fixed + logPrior(c.seconds(), d.span(), l.w) - score
+			if c.logB < d.threshold {
+				found = append(found, c)
+			}
+		}
+		slices.SortStableFunc(found, byCertainty)
+		out = append(out, found[:min(len(found), chainsKept)]...)
+	}
+	slices.SortStableFunc(out, byCertainty)
+	return out
+}
+
+func byCertainty(a, b chain) int { return cmp.Compare(a.logB, b.logB) }
+
+// periods returns the candidate periods of a list, in bins.
+func (d *detector) periods(l list) []float64 {
+	x := make([]float64, len(l.bs))
+	for i, b := range l.bs {
+		x[i] = b.pos
+	}
+	top, shortest := periodsTried, 8.0
+	if len(x) > longList {
+		top = 5
+	}
+	if l.level == 0 {
+		shortest = 4.6
+	}
+	ps := candidatePeriods(x, d.span()/l.w/1.9, top)
+	return slices.DeleteFunc(ps, func(p float64) bool { return p < shortest })
+}
+
+// combs turns the accepted trains into the answer.
+func (d *detector) combs() []Comb {
+	ts := mergeTrains(d.trains)
+	slices.SortStableFunc(ts, func(a, b *train) int { return cmp.Compare(a.logB, b.logB) })
+	var out []Comb
+	for _, t := range ts {
+		out = append(out, d.comb(t))
+	}
+	return out
+}
+
+func (d *detector) comb(t *train) Comb {
+	c := Comb{
+		Period: seconds(t.fit.b), PeriodErr: seconds(t.fit.err), DriftErr: seconds(t.fit.err),
+		Width: max(seconds(t.width), seconds(d.base.w)), Anchor: d.time(t.anchor()), Lock: t.lock,
+		Drift:   seconds(t.fit.b - nearestWall(t.fit.b)),
+		Missing: len(t.lines) - t.seen,
+		Share:   min(t.inside/max(d.total, 1), 1), Height: t.height, Baseline: t.base,
+		LogP: min((t.logB+math.Log(d.tried))/math.Ln10, 0),
+		Harm: t.height >= harmEvents && t.height >= harmShare*t.base*t.width,
+	}
+	for _, x := range t.teeth {
+		c.Teeth = append(c.Teeth, d.tooth(x))
+		c.Peak = max(c.Peak, uint64(x.peak))
+	}
+	c.PeakToBase = min(float64(c.Peak)/max(c.Baseline, 1e-9), 1e6)
+	return c
+}
+
+// anchor is the first tooth on the fitted line.
+func (t *train) anchor() float64 { return t.fit.a + t.fit.b*float64(t.lines[0].index) }
+
+func (d *detector) tooth(x toothSeen) Tooth {
+	return Tooth{At: d.time(x.onset), Width: seconds(x.end - x.onset), Count: uint64(x.count)}
+}
+
+// time turns seconds from the origin into a time. Whole bins are exact.
+func (d *detector) time(at float64) time.Time {
+	bins := math.Floor(at/d.base.w + 1e-9)
+	rest := at - bins*d.base.w
+	start := time.Unix(0, 0).UTC()
+	x := d.origin + int64(bins)<<d.shift
+	perSec := x / int64(time.Second) * d.bin // keeps far times from overflowing
+	start = start.Add(time.Duration(perSec) * time.Second).Add(time.Duration(x%int64(time.Second)*d.bin) * time.Nanosecond)
+	return start.Add(seconds(max(rest, 0)))
+}
+
+// seconds as a Duration.
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
+
+// mergeTrains joins the pieces of one comb: the same period, and one after the
+// other in time (an outage, a clock change) or at the same phase.
+func mergeTrains(ts []*train) []*train {
+	var out []*train
+	for _, t := range ts {
+		joined := false
+		for _, a := range out {
+			if a.sameAs(t) {
+				a.join(t)
+				joined = true
+				break
+			}
+		}
+		if !joined {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (t *train) sameAs(o *train) bool {
+	p, off := t.fit.b, math.Abs(t.fit.b-o.fit.b)
+	if off > max(0.004*p, 3*(t.fit.err+o.fit.err)) && (off >= 0.02*p || o.seen >= 6) {
+		return false
+	}
+	phase := math.Abs(math.Remainder(o.teeth[0].onset-t.teeth[0].onset, p))
+	return t.apart(o) || phase < max(0.01*p, 1.5*t.width)
+}
+
+// apart reports whether one train ends before the other begins.
+func (t *train) apart(o *train) bool {
+	end := func(t *train) float64 { return t.teeth[len(t.teeth)-1].onset }
+	return o.teeth[0].onset > end(t) || end(o) < t.teeth[0].onset
+}
+
+// join adds the teeth of o.
+func (t *train) join(o *train) {
+	if t.apart(o) {
+		t.seen += o.seen
+		t.lines = append(t.lines, o.lines...)
+		t.inside += o.inside
+		slices.SortFunc(t.lines, func(a, b toothLine) int { return cmp.Compare(a.at, b.at) })
+	}
+	t.teeth = append(t.teeth, o.teeth...)
+	slices.SortFunc(t.teeth, func(a, b toothSeen) int { return cmp.Compare(a.onset, b.onset) })
+}
 
 // DetectFamilies tests many series together. It returns the result of each
 // one, in the order given, and the herds that several of them share.

@@ -1,0 +1,55 @@
+package comb
+
+import "math"
+
+// wallPeriods are the periods, in seconds, that people write into schedules and TTLs.
+var wallPeriods = []float64{
+	1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 420, 480, 600, 720, 900, 1000, 1200,
+	1500, 1800, 2400, 2700, 3000, 3600, 5400, 7200, 10800, 14400, 18000, 21600, 28800, 36000, 43200, 64800, 86400,
+	172800, 259200, 432000, 604800, 1209600, 2592000,
+}
+
+// nearestWall returns the wall-clock period nearest by ratio.
+func nearestWall(period float64) float64 {
+	best := wallPeriods[0]
+	for _, h := range wallPeriods {
+		if math.Abs(math.Log(period/h)) < math.Abs(math.Log(period/best)) {
+			best = h
+		}
+	}
+	return best
+}
+
+// lostIfUnseen is the drift, seconds a period, that must be excluded before a
+// comb is called locked: rebuilding a cache entry takes about that long.
+const lostIfUnseen = 0.25
+
+// lockOf tells a clock from a timer that starts afresh after each run. Over
+// its periods a clock stays within the timing noise of the wall-clock period,
+// while a TTL plus the time to rebuild always gains.
+func lockOf(l line, teeth int, periods, bin float64) Lock {
+	drift := l.b - nearestWall(l.b)
+	if math.Abs(drift) > max(0.03*nearestWall(l.b), 3) {
+		return Free
+	}
+	noise := max(2.01*bin, 3.5*l.sigma*(1+3/float64(teeth)))
+	switch total := drift * periods; {
+	case total > noise:
+		return Drifting
+	case total < -noise:
+		return Free
+	case noise/periods <= lostIfUnseen:
+		return WallClock
+	}
+	return Undetermined
+}
+
+// logPrior is -ln of the prior mass of a period: half on the wall-clock
+// periods and just above them, half on all others alike.
+func logPrior(period, span, w float64) float64 {
+	h := nearestWall(period)
+	if d := period - h; d > -1.6*w && d < max(1.6*w, min(5, 0.02*h)) {
+		return math.Log(2 * float64(len(wallPeriods)))
+	}
+	return math.Log(max(2*span/(3*w), 2))
+}
