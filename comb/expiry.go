@@ -2,8 +2,8 @@ package comb
 
 import "time"
 
-// A Bin is a number of keys that expire at one time or within one bin.
-type Bin struct {
+// An ExpiryBin is a number of keys that expire at one time or within one bin.
+type ExpiryBin struct {
 	At    int64 // Unix time in milliseconds, the start of the bin
 	Count uint64
 }

@@ -61,7 +61,7 @@ type Group struct {
 	Judged   bool     // false: too few keys, or no TTL
 	Examples []string // a few keys of the group, raw bytes; nil for a Summary loaded without samples
 
-	series []comb.Bin
+	series []comb.ExpiryBin
 	lives  *histogram
 }
 
