@@ -12,6 +12,10 @@ type Coverage struct {
 	Vanished uint64
 	// Duplicates counts keys that were listed again and dropped.
 	Duplicates uint64
+	// Expired counts keys that were listed but had expired by the source's own clock. They are not yielded.
+	Expired uint64
+	// Skipped counts records that were not understood. The first of them are among Errors, with their positions.
+	Skipped uint64
 	// Denied counts keys whose expiry the server refused to tell (ACL). They are not yielded.
 	Denied uint64
 	// Errors tells what went wrong, in the order of events.
