@@ -1,0 +1,290 @@
+package cronlint
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/herdscan/herdscan/cronlint/lint"
+)
+
+// A Skip is a file that was left out, and why.
+type Skip struct{ File, Reason string }
+
+// Counts says how many files were met.
+type Counts struct {
+	Seen       int // regular files looked at
+	Recognised int // of a known format
+	Skipped    int // left out, see Result.Skipped
+}
+
+// A Result is what a run found.
+type Result struct {
+	Files    Counts
+	Skipped  []Skip
+	Sources  []*lint.File // the recognised files, by path
+	Entries  []*lint.Entry
+	Settings []*lint.Setting
+	Problems []lint.Problem // by file, position and rule; accepted ones are marked, not dropped
+	Errors   []*lint.Error  // inputs not read, or not understood from a line on
+	Gone     []lint.BaselineItem
+	Partial  bool // the run was cut short
+}
+
+// Lint reads the paths (files, folders, "-" for Options.Stdin) and judges what
+// it finds. Input that can't be read is in Result.Errors; the error is for a
+// wrong use, and for a cancelled ctx, which comes with what was found so far.
+func Lint(ctx context.Context, paths []string, o lint.Options) (*Result, error) {
+	if err := validate(paths, &o); err != nil {
+		return nil, err
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		root = "" // paths are then shown as given
+	}
+	w := &walker{opts: &o, root: root, seen: make(map[string]bool)}
+	walkErr := w.walk(ctx, paths)
+	read := readAll(ctx, w.found, &o)
+	if slices.Contains(paths, "-") {
+		read = append(read, readStdin(&o))
+	}
+	res := collect(w, read)
+	judge(res, &o, w.folders)
+	if err := errors.Join(walkErr, ctx.Err()); err != nil {
+		res.Partial = true
+		return res, err
+	}
+	return res, nil
+}
+
+func validate(paths []string, o *lint.Options) error {
+	if len(paths) == 0 {
+		return errors.New("nothing to lint: give a file, a folder or -")
+	}
+	if slices.Contains(paths, "-") && o.Stdin == nil {
+		return errors.New("no standard input to read")
+	}
+	for _, g := range slices.Concat(o.Include, o.Exclude) {
+		if !doublestar.ValidatePattern(g) {
+			return fmt.Errorf("%q is no valid glob", g)
+		}
+	}
+	for g := range o.Groups {
+		if !doublestar.ValidatePattern(g) {
+			return fmt.Errorf("%q is no valid glob", g)
+		}
+	}
+	known := Rules()
+	for _, id := range slices.Concat(o.Rules, o.Disable) {
+		if !slices.ContainsFunc(known, func(r Rule) bool { return r.ID == id }) {
+			return fmt.Errorf("no rule %q", id)
+		}
+	}
+	return nil
+}
+
+// reading is what one file gave.
+type reading struct {
+	file    *lint.File // nil when not read or of no known format
+	parsed  lint.Parsed
+	skip    string
+	shown   string
+	done    bool
+	unknown bool
+}
+
+// readAll reads and parses the files on all cores; the results stand in the
+// order of the files.
+func readAll(ctx context.Context, found []candidate, o *lint.Options) []reading {
+	out := make([]reading, len(found))
+	formats := Formats()
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, c := range found {
+		if ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			out[i] = readFile(c, formats, o)
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return no error
+	return out
+}
+
+func readFile(c candidate, formats []lint.Format, o *lint.Options) reading {
+	data, err := readLimited(c.disk, maxSize(o))
+	if err != nil {
+		w := walker{}
+		w.fail(c.shown, err)
+		return reading{shown: c.shown, done: true, parsed: lint.Parsed{Errors: w.errs}}
+	}
+	r := parse(c.shown, data, formats, o)
+	if r.unknown && c.named && r.skip == "" {
+		r.skip = "no known format"
+	}
+	return r
+}
+
+// readLimited reads a file that may have grown since it was looked at.
+func readLimited(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readUpTo(f, limit)
+}
+
+func readUpTo(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %d MiB", limit>>20)
+	}
+	return data, err
+}
+
+func readStdin(o *lint.Options) reading {
+	name := cmp.Or(o.StdinName, "stdin")
+	data, err := readUpTo(o.Stdin, maxSize(o))
+	if err != nil {
+		return reading{shown: name, done: true, parsed: lint.Parsed{Errors: []*lint.Error{{File: name, Err: err}}}}
+	}
+	r := parse(name, data, Formats(), o)
+	if r.unknown && r.skip == "" {
+		r.skip = "no known format (say its name: --stdin-filename)"
+	}
+	return r
+}
+
+// parse gives the file to every format that recognises it.
+func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) reading {
+	r := reading{shown: shown, done: true}
+	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+		r.skip, r.unknown = "binary", true
+		return r
+	}
+	file := lint.NewFile(shown, data)
+	for _, f := range formats {
+		if !f.Match(shown, data) {
+			continue
+		}
+		r.file = file
+		r.add(parseOne(f, file, o))
+	}
+	r.unknown = r.file == nil
+	return r
+}
+
+// parseOne keeps a fault of one format from ending the run.
+func parseOne(f lint.Format, file *lint.File, o *lint.Options) (p *lint.Parsed, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the reader of %s files failed, please report it: %v\n%s", f.Name(), v, debug.Stack())
+		}
+	}()
+	return f.Parse(file, o)
+}
+
+func (r *reading) add(p *lint.Parsed, err error) {
+	if err != nil {
+		var located *lint.Error
+		if !errors.As(err, &located) {
+			located = &lint.Error{File: r.shown, Err: err}
+		}
+		r.parsed.Errors = append(r.parsed.Errors, located)
+	}
+	if p == nil {
+		return
+	}
+	r.parsed.Entries = append(r.parsed.Entries, p.Entries...)
+	r.parsed.Settings = append(r.parsed.Settings, p.Settings...)
+	r.parsed.Problems = append(r.parsed.Problems, p.Problems...)
+	r.parsed.Errors = append(r.parsed.Errors, p.Errors...)
+}
+
+// collect puts the readings together, by path.
+func collect(w *walker, read []reading) *Result {
+	res := &Result{Skipped: w.skipped, Errors: w.errs}
+	slices.SortStableFunc(read, func(a, b reading) int { return strings.Compare(a.shown, b.shown) })
+	for i := range read {
+		r := &read[i]
+		if !r.done {
+			continue
+		}
+		res.Files.Seen++
+		if r.skip != "" {
+			res.Skipped = append(res.Skipped, Skip{r.shown, r.skip})
+		}
+		res.Errors = append(res.Errors, templated(r)...)
+		if r.file == nil {
+			continue
+		}
+		res.Files.Recognised++
+		res.Sources = append(res.Sources, r.file)
+		res.Entries = append(res.Entries, r.parsed.Entries...)
+		res.Settings = append(res.Settings, r.parsed.Settings...)
+		res.Problems = append(res.Problems, r.parsed.Problems...)
+	}
+	res.Files.Skipped = len(res.Skipped)
+	slices.SortFunc(res.Skipped, func(a, b Skip) int { return strings.Compare(a.File, b.File) })
+	slices.SortStableFunc(res.Errors, func(a, b *lint.Error) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	slices.SortStableFunc(res.Entries, func(a, b *lint.Entry) int {
+		return cmp.Or(strings.Compare(a.File.Path, b.File.Path), cmp.Compare(a.Field.Start, b.Field.Start))
+	})
+	slices.SortStableFunc(res.Settings, func(a, b *lint.Setting) int {
+		return cmp.Or(strings.Compare(a.File.Path, b.File.Path), cmp.Compare(a.Span.Start, b.Span.Start))
+	})
+	return res
+}
+
+// templated returns the file's errors, each once. A file with template
+// expressions is not at fault for not being YAML: its errors become one HS901.
+func templated(r *reading) []*lint.Error {
+	var errs []*lint.Error
+	seen := make(map[string]bool)
+	for _, e := range r.parsed.Errors {
+		if text := e.Error(); !seen[text] {
+			seen[text] = true
+			errs = append(errs, e)
+		}
+	}
+	if len(errs) == 0 || r.file == nil {
+		return errs
+	}
+	span, ok := templateSpan(r.file.Data)
+	if !ok {
+		return errs
+	}
+	p := lint.NewProblem(&ruleHS901, r.file, span, "template", "a template: nothing checked here before it is rendered")
+	r.parsed.Problems = append(r.parsed.Problems, p)
+	return nil
+}
+
+// templateSpan finds the first template expression: {{ }}, {% %} or <% %>.
+func templateSpan(data []byte) (lint.Span, bool) {
+	for _, pair := range [][2]string{{"{{", "}}"}, {"{%", "%}"}, {"<%", "%>"}} {
+		start := bytes.Index(data, []byte(pair[0]))
+		if start < 0 {
+			continue
+		}
+		if end := bytes.Index(data[start:], []byte(pair[1])); end > 0 {
+			return lint.Span{Start: start, End: start + end + 2}, true
+		}
+	}
+	return lint.Span{}, false
+}
