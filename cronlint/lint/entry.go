@@ -14,12 +14,13 @@ type Entry struct {
 	Span     Span   // the whole entry: a crontab line, a job, a unit file
 	Field    Span   // the schedule alone, inside its quotes: what a fix replaces
 	Dialect  schedule.Dialect
-	Raw      string             // the schedule as written
-	Schedule *schedule.Schedule // nil when it could not be parsed
-	Zone     *time.Location     // nil is the zone of the machine, not known here
-	Command  string             // what runs, as written; "" when the format does not say
-	Identity string             // stable: dialect, group and the job's own name; never a line number
-	Group    string             // the resource it shares: one host's crontabs, one cluster, one CI system
+	Raw      string               // the schedule as written
+	Schedule *schedule.Schedule   // nil when it could not be parsed
+	Err      *schedule.ParseError // why; nil when Schedule is set
+	Zone     *time.Location       // nil is the zone of the machine, not known here
+	Command  string               // what runs, as written; "" when the format does not say
+	Identity string               // stable: dialect, group and the job's own name; never a line number
+	Group    string               // the resource it shares: one host's crontabs, one cluster, one CI system
 	Notes    Annotations
 	Disabled bool // commented out, suspended, or state DISABLED: never fires
 	Detail   any  // the format's own findings (a timer's settings, ...), for its own rules
