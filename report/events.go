@@ -125,12 +125,17 @@ func (e *Events) addComb(d *Document, t *Table, clock Clock, c comb.Comb, name s
 // combFix is the remedy that times alone can carry: without texts, keys and
 // hosts the cause is open.
 func combFix(c comb.Comb) *Fix {
-	effect := comb.Spread(c.Height, c.Width, c.Period, 0.15)
+	jitter := comb.Jitter{Fraction: 0.15}
+	wave := comb.Wave{Keys: c.Height, Width: c.Width, TTL: c.Period}
+	before := float64(c.Peak)
+	after := math.Min(before, comb.Predict(wave, jitter, 1).PeakAfter+c.Baseline)
+	shortest, longest := jitter.Range(c.Period)
 	return &Fix{
-		Text: fmt.Sprintf("give each actor its own delay: spread what fires every %s over ±15 %% of it (TTL, retry or poll interval), or over different minutes (schedules)", Dur(c.Period)),
-		Effect: &Effect{PeakBefore: float64(c.Peak), PeakAfter: math.Min(effect, float64(c.Peak)), Unit: "events/s"},
-		Effects: []string{fmt.Sprintf("busiest second  %s → %s events", Int(c.Peak), Float(math.Min(effect, float64(c.Peak))))},
-		Caveats: []string{"If a tooth is many copies of one request, spreading does not help: let one caller do the work (single-flight). herdscan querylog tells."},
+		Text: fmt.Sprintf("give each actor a delay of its own: spread what comes back every %s over %s to %s (TTL, retry or poll interval), or over different minutes (schedules)",
+			Dur(c.Period), Dur(shortest), Dur(longest)),
+		Effect:  &Effect{PeakBefore: before, PeakAfter: after, Unit: "events/s"},
+		Effects: []string{fmt.Sprintf("busiest second  %s → %s", Int(c.Peak), Count(int64(math.Ceil(after)), "events"))},
+		Caveats: []string{"If a tooth is many copies of one request, spreading does not help: let one caller do the work (single-flight). Times alone can't tell; herdscan querylog can."},
 	}
 }
 
