@@ -1,0 +1,125 @@
+package scan
+
+import "bytes"
+
+// A metaItem is one line of memcached's "lru_crawler metadump".
+type metaItem struct {
+	key      []byte // decoded, in the parser's buffer
+	expire   int64  // Unix seconds; -1 never
+	access   int64  // Unix seconds of the last access, or of the writing
+	fetched  bool   // read since it was written
+	hasFetch bool
+	size     int64 // bytes
+}
+
+// A metaParser parses lines such as
+//
+//	key=rate%3A10.1.2.3 exp=1796145590 la=1796059132 cas=9 fetch=no cls=1 size=83
+//
+// Fields may come in any order; those it does not know are passed over.
+type metaParser struct{ key []byte }
+
+// parse returns false if the line has no key or no expiry, or a damaged one.
+// The item is valid until the next call.
+func (p *metaParser) parse(line []byte) (item metaItem, ok bool) {
+	hasKey, hasExpire := false, false
+	for len(line) > 0 {
+		var field []byte
+		if i := bytes.IndexByte(line, ' '); i >= 0 {
+			field, line = line[:i], line[i+1:]
+		} else {
+			field, line = line, nil
+		}
+		eq := bytes.IndexByte(field, '=')
+		if eq < 0 {
+			continue
+		}
+		value := field[eq+1:]
+		valid := true
+		switch string(field[:eq]) {
+		case "key":
+			p.key, valid = appendUnescaped(p.key[:0], value)
+			item.key, hasKey = p.key, true
+			valid = valid && len(value) > 0
+		case "exp":
+			item.expire, valid = parseInt(value)
+			hasExpire = true
+		case "la":
+			item.access, valid = parseInt(value)
+		case "fetch":
+			item.fetched, item.hasFetch = string(value) == "yes", true
+		case "size":
+			item.size, valid = parseInt(value)
+		}
+		if !valid {
+			return item, false
+		}
+	}
+	return item, hasKey && hasExpire
+}
+
+// isMetadump reports whether head begins with a line of a metadump.
+func isMetadump(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	if !bytes.HasPrefix(line, []byte("key=")) {
+		return false
+	}
+	_, ok := new(metaParser).parse(bytes.TrimRight(line, "\r"))
+	return ok
+}
+
+// appendUnescaped appends s with %XX decoded, as in an URL's path.
+func appendUnescaped(dst, s []byte) ([]byte, bool) {
+	for {
+		i := bytes.IndexByte(s, '%')
+		if i < 0 {
+			return append(dst, s...), true
+		}
+		if i+2 >= len(s) {
+			return dst, false
+		}
+		hi, lo := unhex(s[i+1]), unhex(s[i+2])
+		if hi < 0 || lo < 0 {
+			return dst, false
+		}
+		dst = append(dst, s[:i]...)
+		dst = append(dst, byte(hi<<4|lo))
+		s = s[i+3:]
+	}
+}
+
+// unhex returns the value of a hexadecimal digit, or -1.
+func unhex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+// parseInt parses a decimal number of at most 18 digits with an optional
+// minus sign.
+func parseInt(s []byte) (int64, bool) {
+	neg := len(s) > 0 && s[0] == '-'
+	if neg {
+		s = s[1:]
+	}
+	if len(s) == 0 || len(s) > 18 {
+		return 0, false
+	}
+	var n int64
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
