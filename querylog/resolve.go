@@ -1,0 +1,330 @@
+package querylog
+
+import (
+	"bytes"
+	"strings"
+	"time"
+)
+
+// client is who sent a statement, as one spelling in the log says.
+type client struct {
+	user, host string
+	db         string // of a general log's Connect line
+
+}
+
+// resolver gives records what they inherit from the records before them:
+// time, database and client. It must see the records in the order of the log.
+type resolver struct {
+	server  Server // asked for by the caller
+	banner  Server // of the last banner
+	version string
+	clock   zoneClock
+
+	clients map[string]*client
+	threads map[uint64]*client // of a general log
+	nobody  *client
+	dbs     map[string]string
+	db      string // the last "use" of a slow log
+
+	last      int64 // last believed time
+	hasLast   bool
+	suspects  int // records in a row whose time was not believed
+	falsified uint64
+	guessed   bool // the server had to be guessed
+	fine      bool // a stamp was finer than a second
+	event     Event
+}
+
+func newResolver(o Options) *resolver {
+	return &resolver{
+		server: o.Server, clock: zoneClock{zone: o.Zone},
+		clients: map[string]*client{}, threads: map[uint64]*client{}, dbs: map[string]string{}, nobody: &client{},
+	}
+}
+
+// maxInterned bounds the tables of names; beyond it they start anew.
+const maxInterned = 1 << 16
+
+// event fills the one Event with record i of a block.
+func (rs *resolver) eventOf(b *block, f Format, i int) *Event {
+	r := &b.records[i]
+	e := &rs.event
+	*e = Event{
+		Query: r.text.of(b.data), Size: r.size, Kind: r.kind, ThreadID: r.thread,
+		RowsSent: r.sent, RowsExamined: r.examined, RowsAffected: r.affected, Errno: r.errno,
+		Duration: time.Duration(r.duration), Shape: r.sum.Shape, Text: r.sum.Text,
+		Offset: b.offset + int64(r.at), Line: b.line + int64(r.line) + 1,
+		Has: hasOf(r.has), throttle: r.has&fThrottle != 0,
+	}
+	rs.time(e, r, f)
+	if f == FormatGeneral || f == FormatGeneralCSV {
+		rs.general(e, r, b)
+	} else {
+		rs.slow(e, r, b)
+	}
+	e.User, e.Host = e.client.user, e.client.host
+	return e
+}
+
+// hasOf translates the flags of a record.
+func hasOf(f flags) (h Has) {
+	if f&fDuration != 0 {
+		h |= HasDuration
+	}
+	if f&fSent != 0 {
+		h |= HasRowsSent
+	}
+	if f&fExamined != 0 {
+		h |= HasRowsExamined
+	}
+	if f&fAffected != 0 {
+		h |= HasRowsAffected
+	}
+	if f&fThread != 0 {
+		h |= HasThread
+	}
+	if f&fErrno != 0 {
+		h |= HasError
+	}
+	return h
+}
+
+// slow gives a record of a slow log its client and database.
+func (rs *resolver) slow(e *Event, r *record, b *block) {
+	e.client = rs.nobody
+	if r.has&fWho != 0 {
+		e.client = rs.clientOf(r.who.of(b.data))
+	}
+	switch {
+	case r.has&fUse != 0:
+		rs.db = rs.name(r.db.of(b.data))
+		e.DB = rs.db
+	case r.has&fSchema != 0:
+		e.DB = rs.name(r.db.of(b.data))
+	default:
+		e.DB = rs.db
+	}
+}
+
+// general follows the connections of a general log.
+func (rs *resolver) general(e *Event, r *record, b *block) {
+	if r.has&fWho != 0 { // a table row names its client itself
+		e.client = rs.clientOf(r.who.of(b.data))
+		if e.Kind == KindConnect && bytes.HasPrefix(e.Query, accessDenied) {
+			e.Kind = KindDenied
+		}
+		return
+	}
+	if e.Kind == KindConnect {
+		rs.connect(e)
+	}
+	c, ok := rs.threads[r.thread]
+	if !ok {
+		c = rs.nobody
+	}
+	e.client, e.DB = c, c.db
+	switch {
+	case e.Kind == KindQuit:
+		delete(rs.threads, r.thread)
+	case e.Kind == KindAdmin && ok && len(e.Query) > 0 && isInitDB(b.data[r.at:r.text.from]):
+		own := *c
+		own.db = rs.name(e.Query)
+		rs.threads[r.thread] = &own
+	}
+}
+
+var (
+	accessDenied = []byte("Access denied")
+	initDB       = []byte("Init DB")
+)
+
+func isInitDB(head []byte) bool { return bytes.Contains(head, initDB) }
+
+// connect reads "user@host on db using TCP/IP" or a refusal.
+func (rs *resolver) connect(e *Event) {
+	if bytes.HasPrefix(e.Query, accessDenied) {
+		e.Kind = KindDenied
+		delete(rs.threads, e.ThreadID)
+		return
+	}
+	who, rest, _ := bytes.Cut(e.Query, []byte(" "))
+	c := *rs.clientOf(who)
+	if _, db, ok := bytes.Cut(append([]byte{' '}, rest...), []byte(" on ")); ok {
+		if i := bytes.Index(db, []byte(" using ")); i >= 0 {
+			db = db[:i]
+		}
+		c.db = rs.name(bytes.TrimSpace(db))
+	}
+	if len(rs.threads) >= maxInterned {
+		clear(rs.threads)
+	}
+	rs.threads[e.ThreadID] = &c
+}
+
+// clientOf reads who sent a statement, once for each spelling.
+func (rs *resolver) clientOf(who []byte) *client {
+	if c, ok := rs.clients[string(who)]; ok {
+		return c
+	}
+	if len(rs.clients) >= maxInterned {
+		clear(rs.clients)
+	}
+	c := parseClient(who)
+	rs.clients[string(who)] = c
+	return c
+}
+
+// parseClient reads user[user] @ host [ip], user@host or ip:port.
+func parseClient(who []byte) *client {
+	var c client
+	user, at, ok := bytes.Cut(who, []byte("@"))
+	if !ok {
+		host, _, _ := bytes.Cut(who, []byte(":"))
+		c.host = string(bytes.TrimSpace(host))
+		return &c
+	}
+	name, inner, bracket := bytes.Cut(user, []byte("["))
+	if bracket && len(name) == 0 {
+		name, _, _ = bytes.Cut(inner, []byte("]"))
+	}
+	c.user = string(bytes.TrimSpace(name))
+	host, ip, _ := bytes.Cut(at, []byte("["))
+	ip = bytes.TrimRight(ip, "] ")
+	if host = bytes.TrimSpace(host); len(host) == 0 {
+		host = ip
+	}
+	c.host = string(host)
+	return &c
+}
+
+// name interns a database name.
+func (rs *resolver) name(b []byte) string {
+	if s, ok := rs.dbs[string(b)]; ok {
+		return s
+	}
+	if len(rs.dbs) >= maxInterned {
+		clear(rs.dbs)
+	}
+	s := string(b)
+	rs.dbs[s] = s
+	return s
+}
+
+// mark takes what a block says before one of its records.
+func (rs *resolver) mark(m mark) {
+	if m.version == "" {
+		return
+	}
+	rs.version = m.version
+	rs.banner = ServerMySQL
+	if strings.Contains(m.version, "MariaDB") {
+		rs.banner = ServerMariaDB
+	}
+	clear(rs.threads) // a server that starts counts its connections anew
+	rs.db = ""
+}
+
+// time finds the start of a statement.
+//
+// What a log's times mean depends on the server: MariaDB writes the start;
+// MySQL up to 5.6 the end, in whole seconds; MySQL from 5.7 and Percona the
+// end with microseconds; log_slow_extra and TiDB say it outright.
+func (rs *resolver) time(e *Event, r *record, f Format) {
+	t, ok := rs.start(r, f)
+	if ok {
+		t, ok = rs.believe(t)
+	}
+	if !rs.hasLast {
+		return
+	}
+	if !ok {
+		t = rs.last
+	}
+	e.Time = time.Unix(0, t).UTC()
+	e.Has |= HasTime
+}
+
+// start returns the start in Unix nanoseconds as the record says it.
+func (rs *resolver) start(r *record, f Format) (int64, bool) {
+	if r.has&fBegin != 0 {
+		rs.fine = true
+		return r.begin, true
+	}
+	wall := r.stamp
+	if r.has&fStamp != 0 && r.has&fZoned == 0 && (r.has&fSet == 0 || r.has&fFine != 0) {
+		wall = rs.clock.utc(r.stamp)
+	}
+	rs.fine = rs.fine || r.has&fFine != 0
+	switch {
+	case f == FormatGeneral, f == FormatGeneralCSV:
+		return wall, r.has&fStamp != 0
+	case r.has&fRowStart != 0:
+		if rs.serverOf(r) == ServerMariaDB {
+			return wall, true
+		}
+		return wall - r.duration, true
+	case r.has&(fStamp|fFine) == fStamp|fFine:
+		return wall - r.duration, true
+	case r.has&fSet != 0:
+		wall = r.set
+	case r.has&fStamp == 0:
+		return 0, false
+	}
+	if rs.serverOf(r) == ServerMariaDB {
+		return wall, true
+	}
+	return floorSecond(wall + 5e8 - r.duration), true
+}
+
+// serverOf decides who wrote a record: what the caller says, the form of its
+// header, the banner, or MySQL.
+func (rs *resolver) serverOf(r *record) Server {
+	switch {
+	case rs.server != ServerUnknown:
+		return rs.server
+	case r.has&fTiDB != 0:
+		return ServerTiDB
+	case r.has&fMaria != 0:
+		return ServerMariaDB
+	case r.has&fMySQL != 0:
+		return ServerMySQL
+	case rs.banner != ServerUnknown:
+		return rs.banner
+	}
+	rs.guessed = true
+	return ServerMySQL
+}
+
+func floorSecond(ns int64) int64 {
+	if ns < 0 {
+		return ns
+	}
+	return ns - ns%int64(time.Second)
+}
+
+const (
+	maxBack    = int64(26 * time.Hour)       // further back is not a late record
+	maxForward = int64(400 * 24 * time.Hour) // further ahead is not a pause
+	maxSuspect = 64                          // records in a row that agree are believed
+)
+
+// believe refuses times that a session falsified with SET timestamp, as
+// replication and replays do: jumps back by more than a day, or ahead by more
+// than a year. A log that goes on from there is believed after a while.
+func (rs *resolver) believe(t int64) (int64, bool) {
+	if !rs.hasLast {
+		rs.last, rs.hasLast = t, true
+		return t, true
+	}
+	if d := t - rs.last; d < -maxBack || d > maxForward {
+		rs.suspects++
+		if rs.suspects < maxSuspect {
+			rs.falsified++
+			return 0, false
+		}
+	}
+	rs.suspects = 0
+	rs.last = t
+	return t, true
+}

@@ -1,0 +1,404 @@
+package querylog
+
+import (
+	"bytes"
+
+	"github.com/herdscan/herdscan/querylog/sqltext"
+)
+
+// slowGrammar reads the slow query log in all its forms.
+type slowGrammar struct{}
+
+// slowScan is the state of one pass over a block.
+type slowScan struct {
+	*block
+	lex  *sqltext.Lexer
+	i    int // position
+	row  int32
+	data []byte
+}
+
+func (slowGrammar) parse(b *block, lex *sqltext.Lexer) {
+	s := slowScan{block: b, lex: lex, data: b.data}
+	for s.i < len(s.data) && s.tail < 0 {
+		s.record()
+	}
+	s.lines = int64(s.row)
+}
+
+// lineEnd returns the end of the line at i without its line break, and the
+// beginning of the next one.
+func lineEnd(data []byte, i int) (end, next int) {
+	n := bytes.IndexByte(data[i:], '\n')
+	if n < 0 {
+		return len(data), len(data)
+	}
+	end, next = i+n, i+n+1
+	if end > i && data[end-1] == '\r' {
+		end--
+	}
+	return end, next
+}
+
+// record reads one record: header lines, use, SET timestamp, statement.
+func (s *slowScan) record() {
+	r := record{at: int32(s.i), line: s.row}
+	header, admin := s.header(&r)
+	switch {
+	case admin:
+	case s.i >= len(s.data):
+		if header && r.has&(fDuration|fWho) != 0 {
+			s.faults = append(s.faults, fault{r.at, r.line, errCutOff})
+		}
+		return
+	case !header:
+		s.stray(r)
+		return
+	default:
+		if !s.body(&r) {
+			return
+		}
+	}
+	if r.has&(fDuration|fWho|fStamp|fThread) == 0 {
+		s.faults = append(s.faults, fault{r.at, r.line, errTail})
+		return
+	}
+	s.records = append(s.records, r)
+}
+
+// header reads the lines that begin with # and the server's banners. admin
+// says that the last of them was the statement.
+func (s *slowScan) header(r *record) (header, admin bool) {
+	for s.i < len(s.data) {
+		end, next := lineEnd(s.data, s.i)
+		line := s.data[s.i:end]
+		switch {
+		case len(line) > 0 && line[0] == '#':
+			if cmd, ok := bytes.CutPrefix(line, adminPrefix); ok {
+				s.admin(r, end-len(cmd), end)
+				s.advance(next)
+				return true, true
+			}
+			s.headerLine(r, line)
+			header = true
+		case isBanner(line):
+			s.banner(line)
+			if !header {
+				r.at, r.line = int32(next), s.row+1
+			}
+		case len(line) == 0 && !header, isBannerTail(line):
+			if !header {
+				r.at, r.line = int32(next), s.row+1
+			}
+		default:
+			return header, false
+		}
+		s.advance(next)
+	}
+	return header, false
+}
+
+// advance goes to the next line.
+func (s *slowScan) advance(next int) {
+	if next > s.i && s.data[next-1] == '\n' {
+		s.row++
+	}
+	s.i = next
+}
+
+// stray skips text before the first header: the end of a statement whose
+// beginning is in an older file.
+func (s *slowScan) stray(r record) {
+	s.faults = append(s.faults, fault{r.at, r.line, errTail})
+	end, row := s.boundary(s.i)
+	s.i, s.row = end, row
+}
+
+// admin takes an administrator command as the statement.
+func (s *slowScan) admin(r *record, from, to int) {
+	for to > from && (s.data[to-1] == ';' || s.data[to-1] <= ' ') {
+		to--
+	}
+	r.kind = KindAdmin
+	r.text = span{int32(from), int32(to)}
+	r.size = int64(to - from)
+	r.sum = s.lex.Sum(s.data[from:to])
+}
+
+// body reads use, SET timestamp and the statement. It returns false when the
+// next block is needed.
+func (s *slowScan) body(r *record) bool {
+	for s.i < len(s.data) {
+		end, next := lineEnd(s.data, s.i)
+		line := s.data[s.i:end]
+		if cmd, ok := bytes.CutPrefix(line, adminPrefix); ok {
+			s.admin(r, end-len(cmd), end)
+			s.advance(next)
+			return true
+		}
+		if ts, ok := setTimestamp(line); ok && r.has&fSet == 0 {
+			r.set, r.has = ts, r.has|fSet
+		} else if db, ok := useLine(line); ok && r.has&fUse == 0 && next < len(s.data) && !s.head(next) {
+			at := int32(s.i) + int32(db.from)
+			r.db, r.has = span{at, at + db.to - db.from}, r.has|fUse
+		} else {
+			return s.statement(r)
+		}
+		s.advance(next)
+		if s.i < len(s.data) && s.head(s.i) {
+			break
+		}
+	}
+	if s.i >= len(s.data) && !s.block.last {
+		// The statement may be in the next block only if the cut was wrong.
+		s.undecided(r)
+		return false
+	}
+	r.kind, r.text = KindAdmin, span{int32(s.i), int32(s.i)}
+	return true
+}
+
+// statement finds the end of the statement that begins here.
+func (s *slowScan) statement(r *record) bool {
+	start, first, firstRow := s.i, -1, int32(0)
+	for at, tries := start, 0; ; tries++ {
+		end, row := s.boundary(at)
+		text := trimStatement(s.data[start:end])
+		r.text = span{int32(start), int32(start + len(text))}
+		r.size = int64(end - start)
+		long := len(text) > MaxStatement
+		if long {
+			text = text[:MaxStatement]
+			r.text.to = int32(start + MaxStatement)
+		}
+		atEnd := end >= len(s.data)
+		if atEnd {
+			r.size += s.overflow
+		}
+		r.sum = s.lex.Sum(text)
+		if long || atEnd && s.overflow > 0 {
+			r.sum.Text ^= uint64(r.size) * 0x9E3779B97F4A7C15
+			s.i, s.row = end, row
+			return true
+		}
+		if first < 0 {
+			first, firstRow = end, row
+		}
+		if !r.sum.Open {
+			s.i, s.row = end, row
+			break
+		}
+		if atEnd && !s.block.last {
+			s.undecided(r)
+			return false
+		}
+		if atEnd || tries >= maxCandidates {
+			s.i, s.row = first, firstRow
+			text = trimStatement(s.data[start:first])
+			r.text.to = int32(start + len(text))
+			r.size = int64(first - start)
+			r.sum = s.lex.Sum(text)
+			break
+		}
+		s.row = row
+		at = s.skipHeader(end)
+	}
+	if isThrottle(s.data[r.text.from:r.text.to]) {
+		r.has |= fThrottle
+		r.kind = KindAdmin
+	}
+	return true
+}
+
+// skipHeader passes the header lines at i, so that one header counts as one candidate.
+func (s *slowScan) skipHeader(i int) int {
+	for i < len(s.data) && s.data[i] == '#' {
+		_, next := lineEnd(s.data, i)
+		s.row++
+		i = next
+	}
+	return i
+}
+
+// undecided leaves a record to be read again together with the next block.
+func (s *slowScan) undecided(r *record) {
+	s.tail = int(r.at)
+	s.row = r.line
+}
+
+// boundary returns the next position after i where a record begins, and its row.
+func (s *slowScan) boundary(i int) (int, int32) {
+	data, row := s.data, s.row
+	for {
+		n := bytes.IndexByte(data[i:], '\n')
+		if n < 0 {
+			return len(data), row
+		}
+		i += n + 1
+		row++
+		if i >= len(data) {
+			return len(data), row
+		}
+		switch c := data[i]; {
+		case c == '#':
+			if isHead(data[i:], endsStatement(data, i)) {
+				return i, row
+			}
+		case c == '/' || c >= 'A' && c <= 'z':
+			if endsStatement(data, i) && bannerAt(data, i) {
+				return i, row
+			}
+		}
+	}
+}
+
+// head says whether a record or a banner begins at i, a beginning of a line.
+func (s *slowScan) head(i int) bool {
+	return s.data[i] == '#' && isHead(s.data[i:], true) || bannerAt(s.data, i)
+}
+
+// endsStatement says whether the line before i ends with a semicolon.
+func endsStatement(data []byte, i int) bool {
+	i -= 2
+	if i >= 0 && data[i] == '\r' {
+		i--
+	}
+	return i >= 0 && data[i] == ';'
+}
+
+var (
+	adminPrefix = []byte("# administrator command: ")
+	strongHeads = [][]byte{[]byte("# Time:"), []byte("# User@Host:")}
+	weakHeads   = [][]byte{
+		[]byte("# Query_time:"), []byte("# Thread_id:"), []byte("# Schema:"), []byte("# Client:"),
+		[]byte("# User:"),
+	}
+)
+
+// isHead says whether a line is the first one of a record. Some keys only
+// count after the end of a statement, because comments of SQL look like them.
+func isHead(line []byte, afterStatement bool) bool {
+	if len(line) < 7 || line[1] != ' ' {
+		return false
+	}
+	switch line[2] {
+	case 'T', 'U', 'Q', 'S', 'C':
+	default:
+		return false
+	}
+	for _, h := range strongHeads {
+		if bytes.HasPrefix(line, h) {
+			return true
+		}
+	}
+	if afterStatement {
+		for _, h := range weakHeads {
+			if bytes.HasPrefix(line, h) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (slowGrammar) lastCut(data []byte) int {
+	for end := len(data); end > 1; {
+		i := bytes.LastIndex(data[:end], newlineHash)
+		if i < 0 {
+			return 0
+		}
+		if endsStatement(data, i+1) && isHead(data[i+1:], true) {
+			return i + 1
+		}
+		end = i + 1
+	}
+	return 0
+}
+
+func (slowGrammar) firstCut(data []byte, from int) int {
+	for i := max(from-1, 0); ; {
+		n := bytes.Index(data[i:], newlineHash)
+		if n < 0 {
+			return 0
+		}
+		i += n + 1
+		if endsStatement(data, i) && isHead(data[i:], true) {
+			return i
+		}
+	}
+}
+
+var newlineHash = []byte("\n# ")
+
+// trimStatement takes white space and the closing semicolon off.
+func trimStatement(b []byte) []byte {
+	end := len(b)
+	for end > 0 && (b[end-1] <= ' ' || b[end-1] == ';') {
+		end--
+	}
+	return b[:end]
+}
+
+// useLine reads "use db;" and returns the place of the name in the line.
+func useLine(line []byte) (span, bool) {
+	if len(line) < 6 || line[len(line)-1] != ';' || line[3] != ' ' ||
+		line[0]|0x20 != 'u' || line[1]|0x20 != 's' || line[2]|0x20 != 'e' {
+		return span{}, false
+	}
+	from, to := 4, len(line)-1
+	for from < to && (line[from] == ' ' || line[from] == '`') {
+		from++
+	}
+	for to > from && (line[to-1] == ' ' || line[to-1] == '`') {
+		to--
+	}
+	if bytes.IndexByte(line[from:to], ';') >= 0 {
+		return span{}, false
+	}
+	return span{int32(from), int32(to)}, true
+}
+
+// setTimestamp reads "SET timestamp=1796062211;", also with last_insert_id or
+// insert_id before it, as nanoseconds.
+func setTimestamp(line []byte) (int64, bool) {
+	if len(line) < 16 || !bytes.HasPrefix(line, []byte("SET ")) {
+		return 0, false
+	}
+	rest := line[4:]
+	for {
+		for len(rest) > 0 && rest[0] == ' ' {
+			rest = rest[1:]
+		}
+		if v, ok := bytes.CutPrefix(rest, []byte("timestamp=")); ok {
+			ns, n, ok := parseEpoch(v)
+			return ns, ok && n < len(v) && v[n] == ';' && n+1 == len(v)
+		}
+		if !bytes.HasPrefix(rest, []byte("insert_id=")) && !bytes.HasPrefix(rest, []byte("last_insert_id=")) {
+			return 0, false
+		}
+		comma := bytes.IndexByte(rest, ',')
+		if comma < 0 {
+			return 0, false
+		}
+		rest = rest[comma+1:]
+	}
+}
+
+// parseEpoch reads Unix seconds with an optional fraction.
+func parseEpoch(b []byte) (ns int64, n int, ok bool) {
+	v, n := parseUint(b)
+	if n == 0 || n > 10 {
+		return 0, n, false
+	}
+	ns = int64(v) * 1e9
+	if n < len(b) && b[n] == '.' {
+		for n++; n < len(b) && b[n] >= '0' && b[n] <= '9'; n++ {
+		}
+	}
+	return ns, n, true
+}
+
+// isThrottle recognises MySQL's line about suppressed statements, whose times are sums.
+func isThrottle(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("throttle: ")) && bytes.HasSuffix(text, []byte("suppressed."))
+}
