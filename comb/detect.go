@@ -68,20 +68,46 @@ func (d *detector) span() float64 { return float64(d.base.n) * d.base.w }
 
 // strongest returns the most certain comb that passes verification, or nil.
 func (d *detector) strongest(lvs []level) *train {
-	for i, c := range d.search(lvs) {
-		if i == maxTrials {
-			break
-		}
+	cs := d.search(lvs)
+	cs = cs[:min(len(cs), maxTrials)]
+	for i, c := range cs {
 		if k, ok := c.sparseClass(); ok && k.logB < d.threshold {
 			if t := d.verify(k); t != nil {
 				return t
 			}
 		}
 		if t := d.verify(c); t != nil {
-			return t
+			return d.denser(t, cs[i+1:])
 		}
 	}
 	return nil
+}
+
+// denser returns the comb of which t is only every second, third ... tooth,
+// the tallest ones by chance, if one of the other chains is it; else t.
+func (d *detector) denser(t *train, others []chain) *train {
+	for _, c := range others {
+		ratio := t.fit.b / c.seconds()
+		m := math.Round(ratio)
+		if m < 2 || m > maxDivisor || math.Abs(ratio-m) > 0.01*m {
+			continue
+		}
+		if k := d.verify(c); k != nil && 2*k.seen > 3*t.seen && k.height > standsOut*t.height && k.covers(t) {
+			return k
+		}
+	}
+	return t
+}
+
+// covers reports whether most teeth of o lie on lines of t.
+func (t *train) covers(o *train) bool {
+	on := 0
+	for _, x := range o.teeth {
+		if t.lineAt(x.onset, t.chain.w) >= 0 {
+			on++
+		}
+	}
+	return 2*on > len(o.teeth)
 }
 
 const (
@@ -149,9 +175,9 @@ func (d *detector) combs() []Comb {
 
 func (d *detector) comb(t *train) Comb {
 	c := Comb{
-		Period: seconds(t.fit.b), PeriodErr: seconds(t.fit.err), DriftErr: seconds(t.fit.err),
-		Width: max(seconds(t.width), seconds(d.base.w)), Anchor: d.time(t.anchor()), Lock: t.lock,
-		Drift:   seconds(t.fit.b - nearestWall(t.fit.b)),
+		Period: toDuration(t.fit.b), PeriodErr: toDuration(t.fit.err), DriftErr: toDuration(t.fit.err),
+		Width: max(toDuration(t.width), toDuration(d.base.w)), Anchor: d.time(t.anchor()), Lock: t.lock,
+		Drift:   toDuration(t.fit.b - nearestWall(t.fit.b)),
 		Missing: len(t.lines) - t.seen,
 		Share:   min(t.inside/max(d.total, 1), 1), Height: t.height, Baseline: t.base,
 		LogP: min((t.logB+math.Log(d.tried))/math.Ln10, 0),
@@ -169,7 +195,7 @@ func (d *detector) comb(t *train) Comb {
 func (t *train) anchor() float64 { return t.fit.a + t.fit.b*float64(t.lines[0].index) }
 
 func (d *detector) tooth(x toothSeen) Tooth {
-	return Tooth{At: d.time(x.onset), Width: seconds(x.end - x.onset), Count: uint64(x.count)}
+	return Tooth{At: d.time(x.onset), Width: toDuration(x.end - x.onset), Count: uint64(x.count)}
 }
 
 // time turns seconds from the origin into a time. Whole bins are exact.
@@ -180,11 +206,11 @@ func (d *detector) time(at float64) time.Time {
 	x := d.origin + int64(bins)<<d.shift
 	perSec := x / int64(time.Second) * d.bin // keeps far times from overflowing
 	start = start.Add(time.Duration(perSec) * time.Second).Add(time.Duration(x%int64(time.Second)*d.bin) * time.Nanosecond)
-	return start.Add(seconds(max(rest, 0)))
+	return start.Add(toDuration(max(rest, 0)))
 }
 
-// seconds as a Duration.
-func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
+// toDuration turns seconds into a Duration.
+func toDuration(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
 
 // mergeTrains joins the pieces of one comb: the same period, and one after the
 // other in time (an outage, a clock change) or at the same phase.

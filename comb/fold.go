@@ -130,7 +130,7 @@ type shape struct {
 }
 
 const (
-	maxDuty  = 0.2  // width of half height over the period
+	maxDuty  = 0.2  // width of half height over the period, and share of the period that is so high
 	maxWidth = 8.0  // the same in bins of the level
 	sideDrop = 0.65 // of the height, lost on the higher side of a tooth
 )
@@ -160,7 +160,23 @@ func (p *profile) measure(period, w float64) (shape, bool) {
 		return shape{}, false
 	}
 	s.lo, s.hi = p.distance(s.a), p.distance(s.b+1)
+	if p.share(base+height/2, b-a+1) > maxDuty || p.share(base+height/4, b-a+1) > 2*maxDuty {
+		return shape{}, false
+	}
 	return s, true
+}
+
+// share is how much of the profile is above a level under a running mean of
+// the given length. Narrow teeth leave it low, however many combs there are; a
+// wave does not, whatever period it was folded on.
+func (p *profile) share(level float64, run int) float64 {
+	above := 0
+	for _, v := range boxcar(p.raw, run) {
+		if v > level {
+			above++
+		}
+	}
+	return float64(above) / float64(len(p.raw))
 }
 
 // distance is where bin i begins, in seconds from a line.

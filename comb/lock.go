@@ -32,13 +32,13 @@ func lockOf(l line, teeth int, periods, bin float64) Lock {
 	if math.Abs(drift) > max(0.03*nearestWall(l.b), 3) {
 		return Free
 	}
-	noise := max(2.01*bin, 3.5*l.sigma*(1+3/float64(teeth)))
-	switch total := drift * periods; {
-	case total > noise:
+	noise := max(1.01*bin/periods, 3.5*l.err*(1+3/float64(teeth)))
+	switch {
+	case drift > noise:
 		return Drifting
-	case total < -noise:
+	case drift < -noise:
 		return Free
-	case noise/periods <= lostIfUnseen:
+	case noise <= lostIfUnseen:
 		return WallClock
 	}
 	return Undetermined

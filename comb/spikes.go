@@ -63,7 +63,7 @@ func (d *detector) burstAt(s oneOff) toothSeen {
 	g := d.base
 	a := sort.Search(len(g.x), func(i int) bool { return float64(g.x[i]) >= s.a/g.w })
 	b := sort.Search(len(g.x), func(i int) bool { return float64(g.x[i]) >= s.b/g.w })
-	return g.tooth(a, b, s.a)
+	return g.tooth(a, b, s.a, 0)
 }
 
 // oneOffs returns the outliers of one level.
@@ -181,11 +181,17 @@ func (g *grid) dispersion(limit float64) float64 {
 	return ss / max(sum, 1)
 }
 
-// twoSided reports whether a burst is at least twice as dense as either side. A step or the start of a log is no spike.
+// twoSided reports whether a burst is at least twice as dense as either side.
+// A step is no spike, nor is a burst cut off by the end of the log.
 func (g *grid) twoSided(b burst) bool {
 	end := min(b.b, b.a+maxRun-1)
-	core := g.sum(b.a, end) / float64(end-b.a+1)
-	return core > 2*g.sum(b.a-flank, b.a-1)/flank && core > 2*g.sum(end+1, end+flank)/flank
+	run := end - b.a + 1
+	left, right := min(flank, b.a), min(flank, g.n-1-end)
+	if min(left, right) < min(run, flank) {
+		return false
+	}
+	core := g.sum(b.a, end) / float64(run)
+	return core > 2*g.sum(b.a-left, b.a-1)/float64(left) && core > 2*g.sum(end+1, end+right)/float64(right)
 }
 
 // sum of the counts in bins [lo, hi].

@@ -10,8 +10,9 @@ import (
 type train struct {
 	chain  chain
 	lines  []toothLine
-	height float64 // median of the teeth, events above the background
-	base   float64 // events a second between them
+	at     []toothSeen // what the counts hold at each line
+	height float64     // median of the teeth, events above the background
+	base   float64     // events a second between them, all lines together
 	seen   int
 	lo, hi float64 // removal region, seconds from a line
 	logB   float64
@@ -22,12 +23,18 @@ type train struct {
 	lock   Lock
 }
 
-// toothSeen is a tooth as it is in the counts.
+// toothSeen is what the counts hold at a line.
 type toothSeen struct {
-	onset, end float64 // seconds from the origin
+	onset, end float64        // seconds from the origin
+	marks      [marks]float64 // places in it that may be the best to time it by
 	count      float64
 	peak       float64 // events in its busiest second
+	base       float64 // events a second on both sides of it
+	height     float64 // count above that background
 }
+
+// marks are the onset, the first tenth and the middle of a tooth.
+const marks = 3
 
 // period in seconds.
 func (c *chain) seconds() float64 { return c.period * c.w }
@@ -54,26 +61,16 @@ func (d *detector) verifyPeriod(c chain, divisions int, split bool) *train {
 	if !ok {
 		return nil
 	}
-	seen := d.cut(lines, s)
-	heights := make([]float64, len(lines))
-	var chained []float64
-	for i, l := range lines {
-		heights[i] = seen[i].count - s.base*(s.hi-s.lo)
-		if l.seen {
-			chained = append(chained, heights[i])
-		}
-	}
-	t := &train{chain: c, lines: lines, height: median(chained), base: s.base, logB: c.logB, width: s.hi - s.lo}
-	if t.height <= 0 {
+	t := &train{chain: c, lines: lines, at: d.cut(lines, s, c.w, period), base: s.base, logB: c.logB, width: s.hi - s.lo}
+	if !t.collect() {
 		return nil
 	}
-	t.collect(seen, heights)
 	if split && float64(len(lines)-t.seen) > 0.2*float64(len(lines)) {
-		if k, ok := t.tallClass(heights); ok {
+		if k, ok := t.tallClass(); ok {
 			return d.verifyPeriod(k, 0, false)
 		}
 	}
-	if !t.fitOnsets(seen, heights, d.base.w) || !d.outsideOthers(t) {
+	if !t.fitOnsets(d.base.w) || !d.outsideOthers(t) {
 		return nil
 	}
 	t.lo, t.hi = p.removal(s)
@@ -92,22 +89,54 @@ func (c chain) divide(m int) chain {
 	return c
 }
 
-// cut takes the counts around each line.
-func (d *detector) cut(lines []toothLine, s shape) []toothSeen {
+// cut takes the counts around each line, and the background on both sides of it.
+func (d *detector) cut(lines []toothLine, s shape, w, period float64) []toothSeen {
 	g := d.base
+	width := s.hi - s.lo
+	flank := min(max(2*width, 4*w), (period-width)/2)
+	var tooth, before, after stretch
 	out := make([]toothSeen, len(lines))
-	j := 0
 	for i, l := range lines {
-		for j < len(g.x) && g.center(j) < l.at+s.lo {
-			j++
-		}
-		e := j
-		for e < len(g.x) && g.center(e) <= l.at+s.hi {
-			e++
-		}
-		out[i] = g.tooth(j, e, l.at)
+		lo, hi := l.at+s.lo, l.at+s.hi
+		tooth.to(g, lo, hi)
+		before.to(g, lo-flank, lo)
+		after.to(g, hi, hi+flank)
+		base := beside(before.sum, after.sum) / flank
+		out[i] = g.tooth(tooth.a, tooth.b, l.at, base)
+		out[i].height = tooth.sum - base*width
 	}
 	return out
+}
+
+// beside is the background of a tooth from the counts of its two sides: their
+// mean, or the lower one when they differ as a tail or another tooth makes them.
+func beside(before, after float64) float64 {
+	if math.Abs(before-after) > 3*math.Sqrt(before+after) {
+		return min(before, after)
+	}
+	return (before + after) / 2
+}
+
+// stretch is a sum over a stretch of time that moves forward.
+type stretch struct {
+	a, b int // non-empty bins in it
+	sum  float64
+}
+
+// to moves to the bins whose middle is in [lo, hi).
+func (v *stretch) to(g *grid, lo, hi float64) {
+	for v.a < len(g.x) && g.center(v.a) < lo {
+		if v.a < v.b {
+			v.sum -= g.c[v.a]
+		} else {
+			v.b++
+		}
+		v.a++
+	}
+	for v.b < len(g.x) && g.center(v.b) < hi {
+		v.sum += g.c[v.b]
+		v.b++
+	}
 }
 
 const (
@@ -115,9 +144,9 @@ const (
 	endShare   = 0.95 // and ends when so much of it has come
 )
 
-// tooth measures the burst in the non-empty bins [a, b).
-func (g *grid) tooth(a, b int, otherwise float64) toothSeen {
-	t := toothSeen{onset: otherwise, end: otherwise + g.w}
+// tooth measures the burst in the non-empty bins [a, b) over a background of base events a second.
+func (g *grid) tooth(a, b int, otherwise, base float64) toothSeen {
+	t := toothSeen{onset: otherwise, end: otherwise + g.w, marks: [marks]float64{otherwise, otherwise, otherwise}, base: base}
 	if a >= b {
 		return t
 	}
@@ -125,29 +154,47 @@ func (g *grid) tooth(a, b int, otherwise float64) toothSeen {
 		t.count += c
 	}
 	t.peak = g.busiest(a, b)
-	shortest := math.Inf(1)
+	t.onset = g.shortest(a, b, onsetShare*t.count)
+	t.end = max(g.reached(a, b, endShare, 0), t.onset+g.w)
+	t.marks = [marks]float64{t.onset, g.reached(a, b, 0.1, base), g.reached(a, b, 0.5, base)}
+	return t
+}
+
+// shortest returns the start of the shortest interval with at least so many events.
+func (g *grid) shortest(a, b int, events float64) float64 {
+	least, start := math.Inf(1), g.x[a]
 	held, q := 0.0, a
 	for p := a; p < b; p++ {
-		for q < b && held < onsetShare*t.count {
+		for q < b && held < events {
 			held += g.c[q]
 			q++
 		}
-		if held < onsetShare*t.count {
+		if held < events {
 			break
 		}
-		if l := float64(g.x[q-1] - g.x[p]); l < shortest {
-			shortest, t.onset = l, float64(g.x[p])*g.w
+		if l := float64(g.x[q-1] - g.x[p]); l < least {
+			least, start = l, g.x[p]
 		}
 		held -= g.c[p]
 	}
+	return float64(start) * g.w
+}
+
+// reached returns when a share of the events above base have come, interpolated within its bin.
+func (g *grid) reached(a, b int, share, base float64) float64 {
+	total := 0.0
+	for _, c := range g.c[a:b] {
+		total += max(c-base*g.w, 0)
+	}
 	come := 0.0
 	for i := a; i < b; i++ {
-		if come += g.c[i]; come >= endShare*t.count {
-			t.end = max(float64(g.x[i]+1)*g.w, t.onset+g.w)
-			break
+		c := max(g.c[i]-base*g.w, 0)
+		if c > 0 && come+c >= share*total {
+			return (float64(g.x[i]) + (share*total-come)/c) * g.w
 		}
+		come += c
 	}
-	return t
+	return g.center(a)
 }
 
 // busiest returns the events of the busiest second in the non-empty bins [a, b).
@@ -165,27 +212,39 @@ func (g *grid) busiest(a, b int) float64 {
 	return best
 }
 
-// collect keeps the teeth that stand out at their lines.
-func (t *train) collect(seen []toothSeen, heights []float64) {
-	t.teeth, t.seen, t.inside = nil, 0, 0
-	for i, h := range heights {
-		if h > 0.3*t.height {
-			t.seen++
-			t.inside += h
-			t.teeth = append(t.teeth, seen[i])
+// standsOut is the share of the median height that a tooth has at least.
+const standsOut = 0.3
+
+// collect keeps the teeth that stand out at their lines. It fails when the median tooth does not.
+func (t *train) collect() bool {
+	var chained []float64
+	for i, l := range t.lines {
+		if l.seen {
+			chained = append(chained, t.at[i].height)
 		}
 	}
+	if t.height = median(chained); t.height <= 0 {
+		return false
+	}
+	for _, x := range t.at {
+		if x.height > standsOut*t.height {
+			t.seen++
+			t.inside += x.height
+			t.teeth = append(t.teeth, x)
+		}
+	}
+	return true
 }
 
 // tallClass finds the residue class of the lines that alone carries teeth:
 // two combs of one period, or half a period found because of dense bursts.
-func (t *train) tallClass(heights []float64) (chain, bool) {
+func (t *train) tallClass() (chain, bool) {
 	lines := len(t.lines)
 	share := float64(t.seen) / float64(lines)
 	for m := 2; m <= maxDivisor && lines/m >= 4; m++ {
 		classes := make([][]float64, m)
 		for i, l := range t.lines {
-			classes[l.index%m] = append(classes[l.index%m], heights[i])
+			classes[l.index%m] = append(classes[l.index%m], t.at[i].height)
 		}
 		best, top, second := 0, math.Inf(-1), math.Inf(-1)
 		for r, hs := range classes {
@@ -198,7 +257,7 @@ func (t *train) tallClass(heights []float64) (chain, bool) {
 		}
 		n, hit := float64(len(classes[best])), 0.0
 		for _, h := range classes[best] {
-			if h > 0.3*t.height {
+			if h > standsOut*t.height {
 				hit++
 			}
 		}
@@ -206,7 +265,8 @@ func (t *train) tallClass(heights []float64) (chain, bool) {
 		if f <= share || top <= 0.5*t.height || second >= 0.2*top {
 			continue
 		}
-		if n*(f*math.Log(f/share)+(1-f)*math.Log((1-f)/(1-share))) > 8 {
+		alone := float64(t.seen) == hit && f > 0.9 // no tooth is missing, and none is elsewhere
+		if alone || n*(f*math.Log(f/share)+(1-f)*math.Log((1-f)/(1-share))) > 8 {
 			if c := t.chain.class(m, best); len(c.links) >= 3 {
 				return c, true
 			}
@@ -215,19 +275,34 @@ func (t *train) tallClass(heights []float64) (chain, bool) {
 	return chain{}, false
 }
 
-// fitOnsets fits the line through the onsets of the chain's teeth.
-func (t *train) fitOnsets(seen []toothSeen, heights []float64, bin float64) bool {
-	var x, y []float64
+// fitOnsets fits the line through the chain's teeth, timed by the mark that
+// keeps the steadiest time: the onset of a sharp tooth, the middle of a wide one.
+func (t *train) fitOnsets(bin float64) bool {
+	var x []float64
+	var y [marks][]float64
 	for i, l := range t.lines {
-		if l.seen && heights[i] > 0.2*t.height {
+		if l.seen && t.at[i].height > 0.2*t.height {
 			x = append(x, float64(l.index))
-			y = append(y, seen[i].onset-l.jump)
+			for m, at := range t.at[i].marks {
+				y[m] = append(y[m], at-l.jump)
+			}
 		}
 	}
 	if len(x) < 3 {
 		return false
 	}
-	t.fit = fitRobust(x, y, bin/math.Sqrt(12))
+	for m := range y {
+		if l := fitRobust(x, y[m], bin/math.Sqrt(12)); m == 0 || l.sigma < t.fit.sigma {
+			for i := range x {
+				y[m][i] -= y[0][i]
+			}
+			l.a -= median(y[m]) // the line goes through onsets whatever it was timed by
+			for i := range x {
+				y[m][i] += y[0][i]
+			}
+			t.fit = l
+		}
+	}
 	t.lock = lockOf(t.fit, len(x), x[len(x)-1]-x[0], bin)
 	return t.fit.b > 0
 }
@@ -316,9 +391,9 @@ func (a *train) subsetBound(t *train, margin float64) float64 {
 // as tall as the median the remainder stays: it may belong to a nested comb.
 func (d *detector) remove(t *train) {
 	g := d.base
-	background := t.base * g.w
 	j := 0
-	for _, l := range t.lines {
+	for i, l := range t.lines {
+		background := min(t.at[i].base, t.base) * g.w
 		for j < len(g.x) && g.center(j) < l.at+t.lo {
 			j++
 		}
@@ -332,9 +407,9 @@ func (d *detector) remove(t *train) {
 		if h := sum - below; h > 2*t.height && h-t.height > 4*math.Sqrt(t.height+below) {
 			keep = (h - t.height) / h
 		}
-		for i := j; i < e; i++ {
-			if g.c[i] > background {
-				g.c[i] = background + (g.c[i]-background)*keep
+		for k := j; k < e; k++ {
+			if g.c[k] > background {
+				g.c[k] = background + (g.c[k]-background)*keep
 			}
 		}
 	}
