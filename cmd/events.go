@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -131,6 +132,7 @@ func (in *eventCounter) read(ctx context.Context, env Env, path string, zone *ti
 	defer f.Close()
 	r := eventlog.NewReader(f, zone)
 	var outside uint64
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for ctx.Err() == nil {
 		ev, err := r.Read()
 		var bad *eventlog.ParseError
@@ -149,11 +151,16 @@ func (in *eventCounter) read(ctx context.Context, env Env, path string, zone *ti
 			break
 		}
 		c.Read++
+		first, last = min(first, ev.UnixNano), max(last, ev.UnixNano)
 		if !in.add(ev) {
 			outside++
 		}
 	}
 	in.resolution = min(in.resolution, r.Resolution())
+	if c.Read > 0 {
+		from, to := time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
+		c.From, c.To = &from, &to
+	}
 	c.Total = c.Read + c.Skipped
 	in.describe(&c, r.Layout(), outside)
 	return c
@@ -263,7 +270,7 @@ func (in *eventCounter) coarsen() {
 	whole := func(s *comb.Series) *comb.Series {
 		out := comb.NewSeries(time.Second)
 		for b := range s.Bins() {
-			out.Add(b.At, b.Count)
+			out.Add(b.At, b.N)
 		}
 		return out
 	}

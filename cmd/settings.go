@@ -112,8 +112,9 @@ func loadEnv(e Env) (*koanf.Koanf, error) {
 			var out []string
 			for _, kv := range os.Environ() {
 				name, _, _ := strings.Cut(kv, "=")
-				if strings.HasPrefix(name, envPrefix) && !secretEnv(name) {
-					out = append(out, name+"="+e.Getenv(name))
+				value := e.Getenv(name) // empty counts as not set
+				if strings.HasPrefix(name, envPrefix) && !secretEnv(name) && value != "" {
+					out = append(out, name+"="+value)
 				}
 			}
 			return out

@@ -129,14 +129,35 @@ func combFix(c comb.Comb) *Fix {
 	wave := comb.Wave{Keys: c.Height, Width: c.Width, TTL: c.Period}
 	before := float64(c.Peak)
 	after := math.Min(before, comb.Predict(wave, jitter, 1).PeakAfter+c.Baseline)
-	shortest, longest := jitter.Range(c.Period)
 	return &Fix{
-		Text: fmt.Sprintf("give each actor a delay of its own: spread what comes back every %s over %s to %s (TTL, retry or poll interval), or over different minutes (schedules)",
-			Dur(c.Period), Dur(shortest), Dur(longest)),
+		Text:    spreadText(c, jitter),
 		Effect:  &Effect{PeakBefore: before, PeakAfter: after, Unit: "events/s"},
 		Effects: []string{fmt.Sprintf("busiest second  %s → %s", Int(c.Peak), Count(int64(math.Ceil(after)), "events"))},
 		Caveats: []string{"If a tooth is many copies of one request, spreading does not help: let one caller do the work (single-flight). Times alone can't tell; herdscan querylog can."},
 	}
+}
+
+// spreadText says what to write instead of the constant, as far as the lock
+// tells what kind of constant it is.
+func spreadText(c comb.Comb, j comb.Jitter) string {
+	if c.Lock == comb.WallClock {
+		return fmt.Sprintf("start the jobs behind it at different minutes instead of all at one instant of each %s", Dur(c.Period-c.Drift))
+	}
+	constant := c.Period
+	if c.Lock == comb.Drifting {
+		constant -= c.Drift
+	}
+	shortest, longest := j.Range(constant)
+	return fmt.Sprintf("give each actor a delay of its own: %s–%s s (random) instead of %s s, be it a TTL, a retry or a poll interval",
+		roundSeconds(shortest), roundSeconds(longest), roundSeconds(constant))
+}
+
+// roundSeconds writes a delay to about three figures.
+func roundSeconds(d time.Duration) string {
+	if d >= 100*time.Second {
+		return Seconds(d.Round(time.Second))
+	}
+	return Seconds(d.Round(100 * time.Millisecond))
 }
 
 func (e *Events) spike(s comb.Spike, name string, clock Clock) Finding {
@@ -175,7 +196,7 @@ func seriesGraph(s *comb.Series, from, to time.Time, title string) Graph {
 			flush()
 			second = at
 		}
-		count += b.Count
+		count += b.N
 	}
 	flush()
 	return Graph{Title: title, Unit: "events/s", From: start.UTC(), StepNS: step * int64(time.Second), Values: values}

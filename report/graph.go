@@ -23,8 +23,9 @@ type Graph struct {
 }
 
 // maxPoints bounds the points of a graph in a document.
-const maxPoints = 2000
+const maxPoints = 720
 
+// graphHeight is the most rows that a graph is high above its baseline.
 const graphHeight = 6
 
 // Reduce cuts xs into n columns and keeps the largest value of each. It never
@@ -52,7 +53,7 @@ func (g Graph) render(width int, clock Clock) string {
 	cols := max(width-margin, 10)
 	values := Reduce(g.Values, cols)
 	plot := asciigraph.Plot(values,
-		asciigraph.Height(graphHeight), asciigraph.LowerBound(0), asciigraph.UpperBound(peak),
+		asciigraph.Height(int(min(max(peak, 1), graphHeight))), asciigraph.LowerBound(0), asciigraph.UpperBound(peak),
 		asciigraph.YAxisValueFormatter(func(v float64) string {
 			return fmt.Sprintf("%*s", len(ticks), Int(int64(math.Round(v))))
 		}))
