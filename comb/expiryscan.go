@@ -186,13 +186,11 @@ func (s *expiryScan) scan(w expiryWindow, widths float64) []expiryCluster {
 		if keys < s.leastKeys()/2 || keys < s.o.MinRatio*max(s.typical*w.width, least) {
 			continue
 		}
-		if t < 1.5*w.width && w.width > p.longest/wideShare {
-			continue // a wide block from now on is a second, shorter TTL
+		before := t - w.width/2 - max(t-8*w.width, 0)
+		if before < w.width/2 {
+			continue // a block from now on may be keys of a second, shorter TTL
 		}
-		mu := max(s.typical*w.width, least)
-		if room := t - w.width/2 - max(t-8*w.width, 0); room > w.width {
-			mu = max(mu, (p.sum[near]-p.sum[left])/room*w.width)
-		}
+		mu := max(s.typical*w.width, least, (p.sum[near]-p.sum[left])/before*w.width)
 		if room := min(t+9*w.width, p.longest) - t - 1.5*w.width; room > w.width {
 			mu = max(mu, (p.sum[right]-p.sum[far])/room*w.width)
 		}
