@@ -16,7 +16,7 @@ import (
 func TestDumpCorpus(t *testing.T) {
 	root := "../../shared/corpus/mysql"
 	filepath.Walk(root, func(p string, st os.FileInfo, err error) error {
-		if err != nil || st.IsDir() || !(strings.Contains(p, "slow") || strings.Contains(p, "genlog") || strings.Contains(p, "general") || strings.Contains(p, "documented")||strings.Contains(p,"mysql.")) {
+		if err != nil || st.IsDir() || !(strings.Contains(p, "slow") || strings.Contains(p, "genlog") || strings.Contains(p, "general") || strings.Contains(p, "documented") || strings.Contains(p, "mysql.")) {
 			return nil
 		}
 		raw, _ := os.ReadFile(p)

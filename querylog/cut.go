@@ -24,33 +24,35 @@ type cutter struct {
 	carry  []byte
 	offset int64
 	done   bool
-	free   chan []byte // buffers to use again
+	free   chan *block // to use again
 }
 
 func newCutter(r io.Reader, g grammar, size int) *cutter {
 	if size <= 0 {
 		size = blockSize
 	}
-	return &cutter{r: r, g: g, size: size, free: make(chan []byte, 64)}
+	return &cutter{r: r, g: g, size: size, free: make(chan *block, 64)}
 }
 
-// recycle takes back the memory of a block.
+// recycle takes back a block whose records are used.
 func (c *cutter) recycle(b *block) {
 	if cap(b.data) > 4*c.size {
 		return // a giant: leave it to the collector
 	}
 	select {
-	case c.free <- b.data[:0]:
+	case c.free <- b:
 	default:
 	}
 }
 
-func (c *cutter) buffer() []byte {
+// block returns an empty block, with the memory of a used one if there is any.
+func (c *cutter) block() *block {
 	select {
 	case b := <-c.free:
+		*b = block{data: b.data[:0], records: b.records[:0], faults: b.faults[:0], marks: b.marks[:0], tail: -1}
 		return b
 	default:
-		return make([]byte, 0, c.size+c.size/4)
+		return &block{data: make([]byte, 0, c.size+c.size/4), tail: -1}
 	}
 }
 
@@ -60,8 +62,9 @@ func (c *cutter) next() *block {
 	if c.done {
 		return nil
 	}
-	b := &block{offset: c.offset, tail: -1}
-	data := append(c.buffer(), c.carry...)
+	b := c.block()
+	b.offset = c.offset
+	data := append(b.data, c.carry...)
 	c.carry = c.carry[:0]
 	for target := max(c.size, len(data)+c.size/2); ; target *= 2 {
 		var err error
@@ -187,6 +190,7 @@ func (s *blocks) join(p, b *block) *block {
 	j.data = make([]byte, 0, len(p.data)-p.tail+len(b.data))
 	j.data = append(append(j.data, p.data[p.tail:]...), b.data...)
 	j.offset = p.offset + int64(p.tail)
+	j.records, j.faults, j.marks = nil, nil, nil
 	s.pending = nil
 	s.recycle(p)
 	s.recycle(b)

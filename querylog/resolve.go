@@ -11,6 +11,8 @@ type client struct {
 	user, host string
 	db         string // of a general log's Connect line
 
+	owner *Summary // whose number of this client is kept here
+	id    hostID
 }
 
 // resolver gives records what they inherit from the records before them:
@@ -32,6 +34,8 @@ type resolver struct {
 	suspects  int // records in a row whose time was not believed
 	falsified uint64
 	guessed   bool // the server had to be guessed
+	unzoned   bool // a stamp named no zone and nothing else told the time
+	writer    Server
 	fine      bool // a stamp was finer than a second
 	event     Event
 }
@@ -254,6 +258,7 @@ func (rs *resolver) start(r *record, f Format) (int64, bool) {
 	wall := r.stamp
 	if r.has&fStamp != 0 && r.has&fZoned == 0 && (r.has&fSet == 0 || r.has&fFine != 0) {
 		wall = rs.clock.utc(r.stamp)
+		rs.unzoned = true
 	}
 	rs.fine = rs.fine || r.has&fFine != 0
 	switch {
@@ -282,18 +287,19 @@ func (rs *resolver) start(r *record, f Format) (int64, bool) {
 func (rs *resolver) serverOf(r *record) Server {
 	switch {
 	case rs.server != ServerUnknown:
-		return rs.server
+		rs.writer = rs.server
 	case r.has&fTiDB != 0:
-		return ServerTiDB
+		rs.writer = ServerTiDB
 	case r.has&fMaria != 0:
-		return ServerMariaDB
+		rs.writer = ServerMariaDB
 	case r.has&fMySQL != 0:
-		return ServerMySQL
+		rs.writer = ServerMySQL
 	case rs.banner != ServerUnknown:
-		return rs.banner
+		rs.writer = rs.banner
+	default:
+		rs.guessed, rs.writer = true, ServerMySQL
 	}
-	rs.guessed = true
-	return ServerMySQL
+	return rs.writer
 }
 
 func floorSecond(ns int64) int64 {

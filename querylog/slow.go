@@ -145,7 +145,7 @@ func (s *slowScan) body(r *record) bool {
 			return s.statement(r)
 		}
 		s.advance(next)
-		if s.i < len(s.data) && s.head(s.i) {
+		if s.i < len(s.data) && s.data[s.i] == '#' && isHead(s.data[s.i:], true) {
 			break
 		}
 	}

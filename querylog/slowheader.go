@@ -74,15 +74,12 @@ func (s *slowScan) timeLine(r *record, v []byte) {
 // userLine reads # User@Host: user[user] @ host [ip]  Id: 5, or TiDB's # User: user@ip.
 func (s *slowScan) userLine(r *record, line []byte) {
 	if v, ok := bytes.CutPrefix(line, []byte("# User@Host: ")); ok {
-		if id := bytes.LastIndex(v, []byte("]  Id:")); id > 0 {
-			n := bytes.TrimLeft(v[id+6:], " ")
-			r.thread, _ = parseUint(n)
-			r.has |= fThread | fMySQL
-			v = v[:id+1]
-		} else if id := bytes.LastIndex(v, []byte("] Id:")); id > 0 {
-			r.thread, _ = parseUint(bytes.TrimLeft(v[id+5:], " "))
-			r.has |= fThread | fMySQL
-			v = v[:id+1]
+		if end := bytes.LastIndexByte(v, ']') + 1; end > 0 && end < len(v) {
+			if id, ok := bytes.CutPrefix(bytes.TrimLeft(v[end:], " "), []byte("Id:")); ok {
+				r.thread, _ = parseUint(bytes.TrimLeft(id, " "))
+				r.has |= fThread | fMySQL
+				v = v[:end]
+			}
 		}
 		s.who(r, v)
 		return
@@ -113,14 +110,17 @@ func (s *slowScan) queryTime(r *record, v []byte) {
 		}
 	}
 	v = v[n:]
-	const rows = "Rows_sent: "
-	i := bytes.Index(v, []byte(rows))
-	if i < 0 {
+	v = bytes.TrimLeft(v, " ")
+	if lock, ok := bytes.CutPrefix(v, []byte("Lock_time: ")); ok {
+		v = bytes.TrimLeft(lock[max(bytes.IndexByte(lock, ' '), 0):], " ")
+	}
+	sent, ok := bytes.CutPrefix(v, []byte("Rows_sent: "))
+	if !ok {
 		s.pairs(r, v)
 		return
 	}
-	v = v[i+len(rows):]
-	r.sent, n = parseUint(v)
+	r.sent, n = parseUint(sent)
+	v = sent
 	r.has |= fSent
 	v = bytes.TrimLeft(v[n:], " ")
 	if rest, ok := bytes.CutPrefix(v, []byte("Rows_examined: ")); ok {

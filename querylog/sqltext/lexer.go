@@ -15,8 +15,9 @@ type Lexer struct {
 	// that orders_20240101 and orders_20240102 become one class.
 	FoldDigits bool
 
-	shape []byte
-	lits  []byte
+	shape  []byte
+	lits   []byte
+	groups [maxDepth]group
 }
 
 // Sum identifies a statement.
@@ -100,7 +101,7 @@ type scanner struct {
 	swallow    bool
 
 	depth  int
-	groups [maxDepth]group
+	groups *[maxDepth]group
 }
 
 // scan writes the shape and the literals of a statement into the buffers and
@@ -109,7 +110,7 @@ func (l *Lexer) scan(sql []byte) (open bool) {
 	if need := 2*len(sql) + 64; cap(l.shape) < need {
 		l.shape = make([]byte, 0, need+need/4)
 	}
-	s := scanner{sql: sql, out: l.shape[:cap(l.shape)], lits: l.lits[:0], limit: -1, fold: l.FoldDigits}
+	s := scanner{sql: sql, out: l.shape[:cap(l.shape)], lits: l.lits[:0], limit: -1, fold: l.FoldDigits, groups: &l.groups}
 	s.run()
 	s.finish()
 	l.shape, l.lits = s.out[:s.o], s.lits

@@ -1,0 +1,438 @@
+package querylog
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+	"github.com/herdscan/herdscan/querylog/sqltext"
+)
+
+// Summary is what is counted from query logs. It is a commutative monoid: the
+// zero value is ready, and merging the summaries of the parts of a log gives
+// that of the whole. Its memory is bounded: above the caps below, the rarest
+// classes are folded into one and the fold is stated. It is not safe for
+// concurrent use.
+type Summary struct {
+	classes map[uint64]*class
+	recent  *class // the last one used
+	other   folded
+
+	hosts map[string]hostID
+	names []string // of the hosts, by number
+	load  []hostLoad
+
+	from, to int64 // first and last start, Unix ns; valid when timed > 0
+	timed    uint64
+	fine     bool // some stamps are finer than a second
+	coarse   bool // some are not
+	level    int  // how far the cells are coarsened
+	added    uint64
+
+	runs    runs
+	missing map[uint64]*missing
+	missed  uint64 // missing-row counts that were folded
+
+	kinds    [8]uint64
+	own      uint64 // statements of herdscan itself
+	throttle uint64
+	failures *comb.Series // refused connections and failed statements
+	restarts []time.Time
+
+	coverage []Coverage
+	lex      sqltext.Lexer
+	fold     bool
+}
+
+// Caps of a Summary.
+const (
+	maxClasses = 8192
+	maxCells   = 6 << 20
+	maxMissing = 1 << 14
+	maxStarts  = 256 // server starts remembered
+)
+
+// folded counts what was given up above the caps.
+type folded struct {
+	Classes uint64 // classes folded
+	Events  uint64 // their events
+	Hosts   uint64 // events of clients without a number
+}
+
+// hostLoad is what one client did.
+type hostLoad struct {
+	n     uint64
+	users map[string]bool
+}
+
+// missing is one SELECT text that found no row.
+type missing struct {
+	class       *class
+	n           uint64
+	first, last int64
+}
+
+// gap is how far apart the copies of one burst may be.
+func (s *Summary) gap() int64 {
+	if s.fine {
+		return int64(250 * time.Millisecond)
+	}
+	return int64(time.Second)
+}
+
+// Add counts one event.
+func (s *Summary) Add(e *Event) {
+	if int(e.Kind) < len(s.kinds) {
+		s.kinds[e.Kind]++
+	}
+	if e.throttle {
+		s.throttle++
+		return
+	}
+	if bytes.HasPrefix(e.Query, ownMark) {
+		s.own++
+		return
+	}
+	if e.Kind == KindPrepare {
+		return // its Execute counts
+	}
+	if e.Shape == 0 {
+		sum := s.lex.Sum(e.Query)
+		e.Shape, e.Text = sum.Shape, sum.Text
+	}
+	if !e.Kind.Ran() {
+		s.connection(e)
+	}
+	if e.Has&HasTime != 0 {
+		s.cover(e.Time.UnixNano())
+	}
+	h := s.host(e)
+	c := s.class(e)
+	c.observe(e, h)
+	if e.Has&HasTime != 0 && !c.follower {
+		s.runs.add(s, c, e, h)
+	}
+	s.fail(e)
+	if e.Has&HasRowsSent != 0 && e.RowsSent == 0 && !c.follower {
+		s.miss(c, e)
+	}
+	if s.added++; s.added&0xffff == 0 {
+		s.bound()
+	}
+}
+
+// ownMark begins every statement that herdscan sends.
+var ownMark = []byte("/* herdscan */")
+
+// connection gives connects and other commands a class by their kind alone.
+func (s *Summary) connection(e *Event) {
+	if e.Kind == KindAdmin {
+		return
+	}
+	e.Query = []byte(e.Kind.String())
+	sum := s.lex.Sum(e.Query)
+	e.Shape, e.Text = sum.Shape, sum.Text
+}
+
+// cover widens the time that the summary spans.
+func (s *Summary) cover(t int64) {
+	if s.timed == 0 {
+		s.from, s.to = t, t
+	}
+	s.timed++
+	s.from, s.to = min(s.from, t), max(s.to, t)
+}
+
+// host numbers the client of an event.
+func (s *Summary) host(e *Event) hostID {
+	if e.Host == "" {
+		return noHost
+	}
+	if c := e.client; c != nil && c.owner == s {
+		s.load[c.id].n++
+		return c.id
+	}
+	id := s.hostNumber(e.Host)
+	if e.client != nil && id < otherHost {
+		e.client.owner, e.client.id = s, id
+	}
+	s.load[id].n++
+	return id
+}
+
+// hostNumber returns the number of a client by name.
+func (s *Summary) hostNumber(name string) hostID {
+	if id, ok := s.hosts[name]; ok {
+		return id
+	}
+	if s.hosts == nil {
+		s.hosts = map[string]hostID{}
+	}
+	id := otherHost
+	if len(s.names) < maxHosts {
+		id = hostID(len(s.names))
+		s.names = append(s.names, name)
+		s.hosts[name] = id
+	} else {
+		s.other.Hosts++
+	}
+	for int(id) >= len(s.load) {
+		s.load = append(s.load, hostLoad{})
+	}
+	return id
+}
+
+// class finds or makes the class of an event.
+func (s *Summary) class(e *Event) *class {
+	if c := s.recent; c != nil && c.hash == e.Shape {
+		return c
+	}
+	c, ok := s.classes[e.Shape]
+	if !ok {
+		c = s.newClass(e)
+	}
+	s.recent = c
+	return c
+}
+
+func (s *Summary) newClass(e *Event) *class {
+	if s.classes == nil {
+		s.classes = map[uint64]*class{}
+	}
+	s.lex.FoldDigits = s.fold
+	shape := string(s.lex.AppendShape(nil, e.Query[:min(len(e.Query), 64<<10)]))
+	c := &class{hash: e.Shape, shape: shape, admin: !e.Kind.Ran()}
+	c.follower = c.admin || isFollower(shape)
+	s.classes[e.Shape] = c
+	if len(s.classes) > 2*maxClasses {
+		s.foldClasses()
+	}
+	return c
+}
+
+// foldClasses gives up the rarest classes: by count, then by hash, never by age.
+func (s *Summary) foldClasses() {
+	list := make([]*class, 0, len(s.classes))
+	for _, c := range s.classes {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b *class) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.hash, b.hash))
+	})
+	gone := map[*class]bool{}
+	for _, c := range list[maxClasses:] {
+		s.other.Classes++
+		s.other.Events += c.n
+		gone[c] = true
+		delete(s.classes, c.hash)
+	}
+	for i := range s.runs.slots {
+		if gone[s.runs.slots[i].class] {
+			s.runs.slots[i].n = 0
+		}
+	}
+	s.runs.edges = slices.DeleteFunc(s.runs.edges, func(r run) bool { return gone[r.class] })
+	for text, m := range s.missing {
+		if gone[m.class] {
+			delete(s.missing, text)
+		}
+	}
+	s.recent = nil
+}
+
+// fail counts refused connections and failed statements.
+func (s *Summary) fail(e *Event) {
+	if e.Has&HasTime == 0 || e.Kind != KindDenied && (e.Has&HasError == 0 || e.Errno == 0) {
+		return
+	}
+	if s.failures == nil {
+		s.failures = comb.NewSeries(comb.FineBin)
+	}
+	s.failures.Add(e.Time.UnixNano(), 1)
+}
+
+// miss counts a statement that found no row. Only reads count: they are what a cache is asked for.
+func (s *Summary) miss(c *class, e *Event) {
+	if len(c.shape) < 6 || c.shape[:6] != "select" {
+		return
+	}
+	m, ok := s.missing[e.Text]
+	if !ok {
+		if s.missing == nil {
+			s.missing = map[uint64]*missing{}
+		}
+		if len(s.missing) >= 2*maxMissing {
+			s.foldMissing()
+		}
+		m = &missing{class: c, first: math.MaxInt64, last: math.MinInt64}
+		s.missing[e.Text] = m
+	}
+	m.n++
+	if e.Has&HasTime != 0 {
+		t := e.Time.UnixNano()
+		m.first, m.last = min(m.first, t), max(m.last, t)
+	}
+}
+
+// foldMissing keeps the texts that missed most often.
+func (s *Summary) foldMissing() {
+	type item struct {
+		text uint64
+		n    uint64
+	}
+	list := make([]item, 0, len(s.missing))
+	for t, m := range s.missing {
+		list = append(list, item{t, m.n})
+	}
+	slices.SortFunc(list, func(a, b item) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.text, b.text)) })
+	for _, it := range list[min(maxMissing, len(list)):] {
+		s.missed += it.n
+		delete(s.missing, it.text)
+	}
+}
+
+// bound coarsens all cells when there are too many. Whether that happens
+// depends on the data alone, not on their order.
+func (s *Summary) bound() {
+	total := 0
+	for _, c := range s.classes {
+		total += len(c.starts.list)
+	}
+	for total > maxCells && s.level < 8 {
+		total = 0
+		for _, c := range s.classes {
+			c.starts.compact()
+			total += len(c.starts.list)
+		}
+		if total <= maxCells {
+			return
+		}
+		s.level++
+		total = 0
+		for _, c := range s.classes {
+			c.starts.coarsen(s.level)
+			total += len(c.starts.list)
+		}
+	}
+}
+
+// settle closes what is open, before the summary is looked at.
+func (s *Summary) settle() {
+	s.runs.settle(s)
+	for _, c := range s.classes {
+		c.starts.compact()
+		c.trimBursts()
+	}
+	s.bound()
+	if len(s.missing) > maxMissing {
+		s.foldMissing()
+	}
+}
+
+// Merge adds what o counted. Both stay usable.
+func (s *Summary) Merge(o *Summary) {
+	s.settle()
+	o.settle()
+	ids := make([]hostID, len(o.names))
+	for i, name := range o.names {
+		ids[i] = s.hostNumber(name)
+		s.load[ids[i]].n += o.load[i].n
+	}
+	if o.timed > 0 {
+		n := s.timed
+		s.cover(o.from)
+		s.cover(o.to)
+		s.timed = n + o.timed
+	}
+	for hash, oc := range o.classes {
+		c, ok := s.classes[hash]
+		if !ok {
+			if s.classes == nil {
+				s.classes = map[uint64]*class{}
+			}
+			c = &class{hash: hash, shape: oc.shape, follower: oc.follower, admin: oc.admin}
+			s.classes[hash] = c
+		}
+		c.merge(oc, ids)
+	}
+	s.mergeRest(o, ids)
+	s.level = max(s.level, o.level)
+	for _, c := range s.classes {
+		c.starts.coarsen(s.level)
+	}
+	s.bound()
+	if len(s.classes) > 2*maxClasses {
+		s.foldClasses()
+	}
+}
+
+// mergeRest adds what hangs on no single class.
+func (s *Summary) mergeRest(o *Summary, ids []hostID) {
+	for _, r := range o.runs.edges {
+		r.class = s.classes[r.class.hash]
+		r.hosts = r.hosts.translate(ids)
+		r.starts = slices.Clone(r.starts)
+		s.runs.edges = append(s.runs.edges, r)
+	}
+	s.runs.trimEdges()
+	s.runs.evicted += o.runs.evicted
+	for text, om := range o.missing {
+		m, ok := s.missing[text]
+		if !ok {
+			if s.missing == nil {
+				s.missing = map[uint64]*missing{}
+			}
+			m = &missing{class: s.classes[om.class.hash], first: math.MaxInt64, last: math.MinInt64}
+			s.missing[text] = m
+		}
+		m.n += om.n
+		m.first, m.last = min(m.first, om.first), max(m.last, om.last)
+	}
+	s.missed += o.missed
+	for i, n := range o.kinds {
+		s.kinds[i] += n
+	}
+	s.own += o.own
+	s.throttle += o.throttle
+	if o.failures != nil {
+		if s.failures == nil {
+			s.failures = comb.NewSeries(comb.FineBin)
+		}
+		_ = s.failures.Merge(o.failures) // the bins are equal
+	}
+	s.restarts = append(s.restarts, o.restarts...)
+	slices.SortFunc(s.restarts, time.Time.Compare)
+	s.fine, s.coarse = s.fine || o.fine, s.coarse || o.coarse
+	s.other.Classes += o.other.Classes
+	s.other.Events += o.other.Events
+	s.other.Hosts += o.other.Hosts
+	s.coverage = append(s.coverage, o.coverage...)
+	slices.SortStableFunc(s.coverage, func(a, b Coverage) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), a.From.Compare(b.From))
+	})
+}
+
+// Resolution is how exactly the log tells the time of a start.
+func (s *Summary) Resolution() time.Duration {
+	if s.fine && !s.coarse {
+		return time.Microsecond
+	}
+	return time.Second
+}
+
+// Statements returns the number of statements that ran.
+func (s *Summary) Statements() uint64 { return s.kinds[KindQuery] + s.kinds[KindExecute] }
+
+// Span returns the first and the last start; both are zero when no time is known.
+func (s *Summary) Span() (from, to time.Time) {
+	if s.timed == 0 {
+		return
+	}
+	return time.Unix(0, s.from).UTC(), time.Unix(0, s.to).UTC()
+}
+
+// Coverage returns what was read, by source.
+func (s *Summary) Coverage() []Coverage { return slices.Clone(s.coverage) }
