@@ -308,6 +308,12 @@ func TestFileMetadump(t *testing.T) {
 	if len(c.Errors) != 2 || c.Errors[0].Error() != "line 5: not a line of a metadump: no key=, no exp= or a damaged field" {
 		t.Errorf("errors %v", c.Errors)
 	}
+	// A last line without an end counts only if its times can't be cut off.
+	for tail, read := range map[string]uint64{"key=x exp=1800000300 la=18": 3, "key=x exp=1800000300 la=1800000000 size=8": 4} {
+		if _, c, _ := readFile(t, []byte(text+tail), scan.FileOptions{}); c.Read != read {
+			t.Errorf("%d keys with %q at the end", c.Read, tail)
+		}
+	}
 	_, c, err = readFile(t, []byte(strings.TrimSuffix(text, "END\r\n")), scan.FileOptions{})
 	if err != nil || len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "no END line") {
 		t.Errorf("error %v, notes %q", err, c.Notes)

@@ -14,7 +14,8 @@ const maxLine = 1 << 20
 // A lineReader reads lines of any length in bounded memory and counts them.
 type lineReader struct {
 	r    *bufio.Reader
-	line int // number of the last line
+	line int  // number of the last line
+	cut  bool // the last line has no end: the input may be cut off there
 	buf  []byte
 }
 
@@ -27,7 +28,8 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 	l.line++
 	switch {
-	case errors.Is(err, io.EOF) && len(line) > 0: // an unterminated last line
+	case errors.Is(err, io.EOF) && len(line) > 0:
+		l.cut = true
 	case err != nil:
 		return nil, err
 	}

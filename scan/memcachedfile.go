@@ -75,7 +75,7 @@ func (r *metadumpReader) next(k *Key) error {
 			continue
 		}
 		item, ok := r.parser.parse(line)
-		if !ok {
+		if !ok || r.lines.cut && !item.hasSize {
 			return r.lines.fail(errMetaLine)
 		}
 		r.newest = max(r.newest, item.access)

@@ -9,7 +9,7 @@ type metaItem struct {
 	access   int64  // Unix seconds of the last access, or of the writing
 	fetched  bool   // read since it was written
 	hasFetch bool
-	size     int64 // bytes
+	hasSize  bool // the line was not cut off before the size, which follows the times
 }
 
 // A metaParser parses lines such as
@@ -49,7 +49,7 @@ func (p *metaParser) parse(line []byte) (item metaItem, ok bool) {
 		case "fetch":
 			item.fetched, item.hasFetch = string(value) == "yes", true
 		case "size":
-			item.size, valid = parseInt(value)
+			_, item.hasSize = parseInt(value)
 		}
 		if !valid {
 			return item, false
