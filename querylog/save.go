@@ -1,0 +1,386 @@
+package querylog
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+)
+
+// saveKind and saveVersion head every saved Summary.
+const (
+	saveKind    = "herdscan-querylog"
+	saveVersion = 1
+	maxSaved    = 1 << 30 // bytes of JSON that Load reads
+)
+
+// ErrNotSummary says that a file is no saved Summary of query logs.
+var ErrNotSummary = errors.New("no saved summary of query logs")
+
+// saved is the JSON form of a Summary.
+type saved struct {
+	Kind     string         `json:"kind"`
+	Version  int            `json:"version"`
+	Bin      time.Duration  `json:"bin_ns"`
+	Level    int            `json:"level"`
+	From     int64          `json:"from"`
+	To       int64          `json:"to"`
+	Timed    uint64         `json:"timed"`
+	Fine     bool           `json:"fine"`
+	Coarse   bool           `json:"coarse"`
+	Hosts    []savedHost    `json:"hosts"`
+	Classes  []savedClass   `json:"classes"`
+	Edges    []savedEdge    `json:"edges"`
+	Missing  []savedMissing `json:"missing"`
+	Missed   uint64         `json:"missed"`
+	Evicted  uint64         `json:"evicted"`
+	Kinds    []uint64       `json:"kinds"`
+	Own      uint64         `json:"own"`
+	Throttle uint64         `json:"throttle"`
+	Failures *comb.Series   `json:"failures,omitempty"`
+	Restarts []time.Time    `json:"restarts"`
+	Other    folded         `json:"other"`
+	Coverage []Coverage     `json:"coverage"`
+}
+
+type savedHost struct {
+	Name string `json:"name"`
+	N    uint64 `json:"n"`
+}
+
+type savedClass struct {
+	Hash      uint64            `json:"hash,string"`
+	Shape     string            `json:"shape"`
+	Follower  bool              `json:"follower,omitempty"`
+	Admin     bool              `json:"admin,omitempty"`
+	N         uint64            `json:"n"`
+	Starts    []byte            `json:"starts"`
+	Timed     uint64            `json:"timed"`
+	Duration  time.Duration     `json:"duration_ns"`
+	Longest   time.Duration     `json:"longest_ns"`
+	Buckets   []uint64          `json:"buckets"`
+	SentKnown uint64            `json:"sent_known"`
+	SentNone  uint64            `json:"sent_none"`
+	Sent      uint64            `json:"sent"`
+	Examined  uint64            `json:"examined"`
+	Affected  uint64            `json:"affected"`
+	Errors    uint64            `json:"errors"`
+	System    uint64            `json:"system"`
+	Texts     []uint64          `json:"texts"`
+	DBs       map[string]uint64 `json:"dbs,omitempty"`
+	Bursts    []savedBurst      `json:"bursts,omitempty"`
+	Sample    []byte            `json:"sample,omitempty"`
+	SampleKey uint64            `json:"sample_key,string,omitempty"`
+}
+
+type savedBurst struct {
+	Text   uint64        `json:"text,string"`
+	Start  int64         `json:"start"`
+	Span   time.Duration `json:"span_ns"`
+	Count  uint64        `json:"count"`
+	Peak   uint64        `json:"peak"`
+	Second uint64        `json:"second"`
+	Hosts  hostSet       `json:"hosts"`
+}
+
+type savedEdge struct {
+	Text   uint64  `json:"text,string"`
+	Class  uint64  `json:"class,string"`
+	First  int64   `json:"first"`
+	Last   int64   `json:"last"`
+	End    int64   `json:"end"`
+	N      uint64  `json:"n"`
+	Hosts  hostSet `json:"hosts"`
+	Starts []byte  `json:"starts,omitempty"`
+}
+
+type savedMissing struct {
+	Text  uint64 `json:"text,string"`
+	Class uint64 `json:"class,string"`
+	N     uint64 `json:"n"`
+	First int64  `json:"first"`
+	Last  int64  `json:"last"`
+}
+
+// Save writes the summary as gzipped JSON. Literals of queries are written
+// only withSamples: one sample text a class. Equal summaries give equal bytes.
+func (s *Summary) Save(w io.Writer, withSamples bool) error {
+	s.settle()
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(z).Encode(s.saved(withSamples)); err != nil {
+		return fmt.Errorf("saving query log summary: %w", err)
+	}
+	return z.Close()
+}
+
+// saved builds the JSON form, in an order that does not depend on that of the events.
+func (s *Summary) saved(withSamples bool) *saved {
+	names := slices.Clone(s.names)
+	slices.Sort(names)
+	ids := make([]hostID, len(names)) // old number to new
+	v := &saved{
+		Kind: saveKind, Version: saveVersion, Bin: time.Duration(cellUnit), Level: s.level,
+		From: s.from, To: s.to, Timed: s.timed, Fine: s.fine, Coarse: s.coarse,
+		Missed: s.missed, Evicted: s.runs.evicted, Kinds: s.kinds[:], Own: s.own, Throttle: s.throttle,
+		Failures: s.failures, Restarts: s.restarts, Other: s.other, Coverage: s.coverage,
+	}
+	for i, name := range names {
+		old := s.hosts[name]
+		ids[old] = hostID(i)
+		v.Hosts = append(v.Hosts, savedHost{name, s.load[old].n})
+	}
+	for _, c := range s.classes {
+		v.Classes = append(v.Classes, c.saved(ids, withSamples))
+	}
+	slices.SortFunc(v.Classes, func(a, b savedClass) int { return cmp.Compare(a.Hash, b.Hash) })
+	for _, r := range s.runs.joined(s.gap()) {
+		v.Edges = append(v.Edges, savedEdge{
+			Text: r.text, Class: r.class.hash, First: r.first, Last: r.last, End: r.end, N: r.n,
+			Hosts: r.hosts.translate(ids), Starts: packIntervals(r.starts),
+		})
+	}
+	for t, m := range s.missing {
+		v.Missing = append(v.Missing, savedMissing{t, m.class.hash, m.n, m.first, m.last})
+	}
+	slices.SortFunc(v.Missing, func(a, b savedMissing) int { return cmp.Compare(a.Text, b.Text) })
+	return v
+}
+
+func (c *class) saved(ids []hostID, withSamples bool) savedClass {
+	v := savedClass{
+		Hash: c.hash, Shape: c.shape, Follower: c.follower, Admin: c.admin, N: c.n,
+		Timed: c.timed, Duration: c.duration, Longest: c.longest, Buckets: trimZeros(c.buckets[:]),
+		SentKnown: c.sentKnown, SentNone: c.sentNone, Sent: c.sent, Examined: c.examined, Affected: c.affected,
+		Errors: c.errors, System: c.system, Texts: c.texts.list, DBs: c.dbs,
+	}
+	var starts cells
+	for _, x := range c.starts.list {
+		h := x.host()
+		if int(h) < len(ids) {
+			h = ids[h]
+		}
+		starts.list = append(starts.list, cell(uint64(x)>>cellBin<<cellBin|uint64(h)<<cellHost|x.n()))
+	}
+	starts.compact()
+	v.Starts = packCells(starts.list)
+	for _, b := range c.bursts {
+		v.Bursts = append(v.Bursts, savedBurst{b.Text, b.Start.UnixNano(), b.Span, b.Count, b.Peak, b.Second, b.hosts.translate(ids)})
+	}
+	if withSamples {
+		v.Sample, v.SampleKey = c.sample, c.sampleText
+	}
+	return v
+}
+
+func trimZeros(b []uint64) []uint64 {
+	n := len(b)
+	for n > 0 && b[n-1] == 0 {
+		n--
+	}
+	return b[:n]
+}
+
+// packCells writes the steps between the keys of cells, and their counts, as varints.
+func packCells(list []cell) []byte {
+	var out []byte
+	var last uint64
+	for _, c := range list {
+		out = binary.AppendUvarint(out, c.key()-last)
+		out = binary.AppendUvarint(out, c.n())
+		last = c.key()
+	}
+	return out
+}
+
+func unpackCells(b []byte) ([]cell, error) {
+	var out []cell
+	var last uint64
+	for len(b) > 0 {
+		step, n := binary.Uvarint(b)
+		if n <= 0 {
+			return nil, errCells
+		}
+		count, m := binary.Uvarint(b[n:])
+		if m <= 0 || count == 0 || count > cellMaxN {
+			return nil, errCells
+		}
+		b = b[n+m:]
+		if last+step < last || last+step >= 1<<(64-cellHost) {
+			return nil, errCells
+		}
+		last += step
+		out = append(out, cell(last<<cellHost|count))
+	}
+	return out, nil
+}
+
+var errCells = errors.New("malformed counts")
+
+func packIntervals(list []interval) []byte {
+	var out []byte
+	var last int64
+	for _, v := range list {
+		out = binary.AppendVarint(out, v.from-last)
+		out = binary.AppendVarint(out, v.to-v.from)
+		last = v.from
+	}
+	return out
+}
+
+func unpackIntervals(b []byte) ([]interval, error) {
+	var out []interval
+	var last int64
+	for len(b) > 0 {
+		step, n := binary.Varint(b)
+		if n <= 0 {
+			return nil, errCells
+		}
+		length, m := binary.Varint(b[n:])
+		if m <= 0 || length < 0 {
+			return nil, errCells
+		}
+		b = b[n+m:]
+		last += step
+		if last+length < last {
+			return nil, errCells
+		}
+		out = append(out, interval{last, last + length})
+	}
+	return out, nil
+}
+
+// Load reads a summary that Save wrote. It returns ErrNotSummary for anything
+// else, and says so when version or bin differ.
+func Load(r io.Reader) (*Summary, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
+	}
+	var raw bytes.Buffer
+	if _, err := io.Copy(&raw, io.LimitReader(z, maxSaved+1)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
+	}
+	if raw.Len() > maxSaved {
+		return nil, fmt.Errorf("%w: larger than %d bytes", ErrNotSummary, maxSaved)
+	}
+	var v saved
+	if err := json.Unmarshal(raw.Bytes(), &v); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
+	}
+	switch {
+	case v.Kind != saveKind:
+		return nil, ErrNotSummary
+	case v.Version != saveVersion:
+		return nil, fmt.Errorf("summary of version %d: this herdscan reads version %d", v.Version, saveVersion)
+	case v.Bin != time.Duration(cellUnit):
+		return nil, fmt.Errorf("summary with bins of %v: this herdscan reads bins of %v", v.Bin, time.Duration(cellUnit))
+	}
+	s, err := v.summary()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
+	}
+	return s, nil
+}
+
+// summary checks the JSON form and builds the Summary.
+func (v *saved) summary() (*Summary, error) {
+	if v.Level < 0 || v.Level > 8 || len(v.Hosts) > maxHosts || len(v.Classes) > 2*maxClasses ||
+		len(v.Edges) > 2*maxEdges || len(v.Missing) > 2*maxMissing || len(v.Kinds) > 8 {
+		return nil, errors.New("a table is too long")
+	}
+	s := &Summary{
+		classes: map[uint64]*class{}, missing: map[uint64]*missing{}, level: v.Level,
+		from: v.From, to: v.To, timed: v.Timed, fine: v.Fine, coarse: v.Coarse,
+		missed: v.Missed, own: v.Own, throttle: v.Throttle, other: v.Other, coverage: v.Coverage,
+	}
+	if v.Timed > 0 && v.From > v.To {
+		return nil, errors.New("times out of order")
+	}
+	s.runs.evicted = v.Evicted
+	copy(s.kinds[:], v.Kinds)
+	if v.Failures != nil && v.Failures.BinWidth() == comb.FineBin {
+		s.failures = v.Failures
+	}
+	s.restarts = v.Restarts[:min(len(v.Restarts), maxStarts)]
+	for _, h := range v.Hosts {
+		if _, ok := s.hosts[h.Name]; ok {
+			return nil, errors.New("a client comes twice")
+		}
+		s.load[s.hostNumber(h.Name)].n = h.N
+	}
+	for i := range v.Classes {
+		c, err := v.Classes[i].class()
+		if err != nil {
+			return nil, err
+		}
+		if s.classes[c.hash] != nil {
+			return nil, errors.New("a class comes twice")
+		}
+		s.classes[c.hash] = c
+	}
+	return s, v.links(s)
+}
+
+// links restores what refers to classes.
+func (v *saved) links(s *Summary) error {
+	for _, m := range v.Missing {
+		c := s.classes[m.Class]
+		if c == nil {
+			return errors.New("an unknown class")
+		}
+		s.missing[m.Text] = &missing{c, m.N, m.First, m.Last}
+	}
+	for _, e := range v.Edges {
+		c := s.classes[e.Class]
+		if c == nil {
+			return errors.New("an unknown class")
+		}
+		starts, err := unpackIntervals(e.Starts)
+		if err != nil {
+			return err
+		}
+		if e.N == 0 || e.First > e.Last || e.First > e.End || e.N > 1 && len(starts) < 2 {
+			return errors.New("an impossible burst")
+		}
+		s.runs.edges = append(s.runs.edges, run{text: e.Text, class: c, first: e.First, last: e.Last, end: e.End, n: e.N, hosts: e.Hosts, starts: starts})
+	}
+	return nil
+}
+
+func (v *savedClass) class() (*class, error) {
+	list, err := unpackCells(v.Starts)
+	if err != nil {
+		return nil, err
+	}
+	if len(v.Buckets) > durBuckets || len(v.Texts) > kmvSize || len(v.DBs) > maxDBs || len(v.Bursts) > maxBursts || !slices.IsSorted(v.Texts) {
+		return nil, errors.New("a table of a class is too long or out of order")
+	}
+	c := &class{
+		hash: v.Hash, shape: v.Shape, follower: v.Follower, admin: v.Admin, n: v.N, starts: cells{list: list},
+		timed: v.Timed, duration: v.Duration, longest: v.Longest,
+		sentKnown: v.SentKnown, sentNone: v.SentNone, sent: v.Sent, examined: v.Examined, affected: v.Affected,
+		errors: v.Errors, system: v.System, texts: kmv{slices.Compact(v.Texts)}, dbs: v.DBs,
+		sample: v.Sample, sampleText: v.SampleKey,
+	}
+	c.starts.compact()
+	copy(c.buckets[:], v.Buckets)
+	for _, b := range v.Bursts {
+		c.bursts = append(c.bursts, Burst{
+			Text: b.Text, Start: time.Unix(0, b.Start).UTC(), Span: b.Span, Count: b.Count, Peak: b.Peak, Second: b.Second,
+			Hosts: b.Hosts.len(), hosts: b.Hosts,
+		})
+	}
+	c.trimBursts()
+	return c, nil
+}
