@@ -6,17 +6,21 @@ import (
 
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint/lint"
+	"github.com/herdscan/herdscan/cronlint/retry"
 )
 
 // Formats returns every format that is known, in the order in which they are
 // asked. A new one is a row here.
 func Formats() []lint.Format {
-	return nil
+	return slices.Concat(
+		retry.Formats(),
+	)
 }
 
 // Checks returns every check, by rule number.
 func Checks() []lint.Check {
 	return slices.Concat(
+		retry.Checks(),
 		metaChecks(),
 	)
 }
