@@ -39,6 +39,9 @@ type Edit struct {
 	Text string // the whole mended line or block, to print or to paste
 	Safe bool   // false: may change what a human meant; only applied when asked for
 	Why  string // for an unsafe edit, why it is unsafe
+
+	// With are edits that belong to this one: the other jobs of a collision.
+	With []Edit
 }
 
 // A Problem is one finding.
