@@ -52,7 +52,9 @@ type Burst struct {
 	Peak   uint64        // most of them in flight at once, by start and duration; equal starts count as at once
 	Second uint64        // most starts within one second
 	Hosts  int           // clients, at most 256 are told apart
+	Conns  int           // connections, about, at most 64; 0 if the log names none
 	hosts  hostSet
+	conns  uint64 // set of connections by hash
 }
 
 // run is a burst in the making.
@@ -64,6 +66,7 @@ type run struct {
 	end    int64 // last end
 	n      uint64
 	hosts  hostSet
+	conns  uint64
 	starts []interval // of all copies, once there are two
 }
 
@@ -97,13 +100,22 @@ func (rs *runs) add(s *Summary, c *class, e *Event, h hostID) {
 	r := rs.find(s, e.Text, t)
 	if r.n > 0 && r.text == e.Text {
 		if r.near(t, end, s.gap()) {
-			r.join(t, end, h)
+			r.join(t, end)
+			r.from(e, h)
 			return
 		}
 		rs.close(s, r)
 	}
 	*r = run{text: e.Text, class: c, first: t, last: t, end: end, n: 1, starts: r.starts[:0]}
+	r.from(e, h)
+}
+
+// from notes who sent a copy.
+func (r *run) from(e *Event, h hostID) {
 	r.hosts.add(h)
+	if e.Has&HasThread != 0 {
+		r.conns |= 1 << (e.ThreadID * 0x9E3779B97F4A7C15 >> 58)
+	}
 }
 
 // find returns the slot of a text: its own, a free one, or the least of those in its way.
@@ -142,7 +154,7 @@ func (r *run) near(t, end, gap int64) bool {
 	return t <= r.end+gap && end >= r.first-gap && t-r.first <= maxRunSpan
 }
 
-func (r *run) join(t, end int64, h hostID) {
+func (r *run) join(t, end int64) {
 	if r.n == 1 {
 		r.starts = append(r.starts[:0], interval{r.first, r.end})
 	}
@@ -151,7 +163,6 @@ func (r *run) join(t, end int64, h hostID) {
 	}
 	r.n++
 	r.first, r.last, r.end = min(r.first, t), max(r.last, t), max(r.end, end)
-	r.hosts.add(h)
 }
 
 // close ends a run: it becomes a burst, an edge, or nothing.
@@ -226,6 +237,7 @@ func (r *run) absorb(o run) {
 	r.n += o.n
 	r.first, r.last, r.end = min(r.first, o.first), max(r.last, o.last), max(r.end, o.end)
 	r.hosts.union(o.hosts)
+	r.conns |= o.conns
 }
 
 // burst measures a run that is large enough to be kept.
@@ -236,7 +248,7 @@ func (r *run) burst() (Burst, bool) {
 	}
 	b := Burst{
 		Text: r.text, Start: time.Unix(0, r.first).UTC(), Span: time.Duration(r.last - r.first),
-		Count: r.n, Hosts: hosts, hosts: r.hosts,
+		Count: r.n, Hosts: hosts, Conns: bits.OnesCount64(r.conns), hosts: r.hosts, conns: r.conns,
 	}
 	slices.SortFunc(r.starts, func(x, y interval) int { return cmp.Compare(x.from, y.from) })
 	ends := make([]int64, len(r.starts))

@@ -14,26 +14,43 @@ const (
 	otherHost  = hostID(maxHosts)
 	noHost     = hostID(maxHosts + 1)
 	cellUnit   = int64(125 * time.Millisecond)
-	cellHost   = 16
-	cellBin    = 28
-	cellMaxN   = 1<<16 - 1
+	cellConn   = 9  // bits for the count
+	cellHost   = 17 // and 8 for the connections
+	cellBin    = 29 // and 12 for the client
+	cellMaxN   = 1<<cellConn - 1
+	cellLow    = 1<<cellHost - 1
 	durBuckets = 64
 	kmvSize    = 64
 	maxDBs     = 32
 )
 
 // cell is how often a class started in one bin from one client, packed for
-// sorting: bin (36 bits of 125 ms since 1970), client (12), count (16).
+// sorting: bin (35 bits of 125 ms since 1970), client (12), connections (a
+// set of 8 by hash), count (9).
 type cell uint64
 
-func newCell(t int64, h hostID) cell {
-	return cell(uint64(t/cellUnit)<<cellBin | uint64(h)<<cellHost | 1)
+func newCell(t int64, h hostID, conn uint8) cell {
+	return cell(uint64(t/cellUnit)<<cellBin | uint64(h)<<cellHost | uint64(conn)<<cellConn | 1)
 }
 
 func (c cell) at() int64    { return int64(c>>cellBin) * cellUnit }
 func (c cell) host() hostID { return hostID(c>>cellHost) & (1<<12 - 1) }
+func (c cell) conns() uint8 { return uint8(c >> cellConn) }
 func (c cell) n() uint64    { return uint64(c & cellMaxN) }
 func (c cell) key() uint64  { return uint64(c >> cellHost) }
+
+// withHost renumbers the client.
+func (c cell) withHost(h hostID) cell {
+	return c>>cellBin<<cellBin | cell(h)<<cellHost | c&cellLow
+}
+
+// connSet returns the set of one connection; none is the empty set.
+func connSet(thread uint64, known bool) uint8 {
+	if !known {
+		return 0
+	}
+	return 1 << (thread * 0x9E3779B97F4A7C15 >> 61)
+}
 
 // cells is a multiset of starts.
 type cells struct {
@@ -42,10 +59,10 @@ type cells struct {
 }
 
 // add counts one start.
-func (cs *cells) add(t int64, h hostID) {
-	c := newCell(t, h)
+func (cs *cells) add(t int64, h hostID, conn uint8) {
+	c := newCell(t, h, conn)
 	if k := len(cs.list) - 1; k >= 0 && cs.list[k].key() == c.key() && cs.list[k].n() < cellMaxN {
-		cs.list[k]++
+		cs.list[k] = (cs.list[k] + 1) | cell(conn)<<cellConn
 		return
 	}
 	cs.list = append(cs.list, c)
@@ -61,18 +78,16 @@ func (cs *cells) compact() {
 	}
 	slices.Sort(cs.list)
 	out := cs.list[:0]
-	for _, c := range cs.list {
-		k := len(out) - 1
-		if k >= 0 && out[k].key() == c.key() && out[k].n() < cellMaxN {
-			sum := out[k].n() + c.n()
-			fit := min(sum, cellMaxN)
-			out[k] = cell(c.key()<<cellHost | fit)
-			if sum -= fit; sum > 0 {
-				out = append(out, cell(c.key()<<cellHost|sum))
-			}
-			continue
+	for i := 0; i < len(cs.list); {
+		key, n, conns := cs.list[i].key(), uint64(0), cell(0)
+		for ; i < len(cs.list) && cs.list[i].key() == key; i++ {
+			n += cs.list[i].n()
+			conns |= cell(cs.list[i].conns()) << cellConn
 		}
-		out = append(out, c)
+		// n fits into as many cells as it was read from, so writing never overtakes reading.
+		for ; n > 0; n -= min(n, cellMaxN) {
+			out = append(out, cell(key<<cellHost)|conns|cell(min(n, cellMaxN)))
+		}
 	}
 	cs.list, cs.sorted = out, len(out)
 }
@@ -93,7 +108,7 @@ func (cs *cells) coarsen(level int) {
 		if level >= 2 {
 			h = noHost
 		}
-		cs.list[i] = cell(bin<<cellBin | uint64(h)<<cellHost | c.n())
+		cs.list[i] = cell(bin<<cellBin|uint64(h)<<cellHost) | c&cellLow
 	}
 	cs.sorted = 0
 	cs.compact()
@@ -133,7 +148,7 @@ type class struct {
 func (c *class) observe(e *Event, h hostID) {
 	c.n++
 	if e.Has&HasTime != 0 {
-		c.starts.add(e.Time.UnixNano(), h)
+		c.starts.add(e.Time.UnixNano(), h, connSet(e.ThreadID, e.Has&HasThread != 0))
 	}
 	if e.Has&HasDuration != 0 {
 		c.timed++
@@ -223,7 +238,7 @@ func (c *class) merge(o *class, hosts []hostID) {
 		if int(h) < len(hosts) {
 			h = hosts[h]
 		}
-		c.starts.list = append(c.starts.list, cell(uint64(x)>>cellBin<<cellBin|uint64(h)<<cellHost|x.n()))
+		c.starts.list = append(c.starts.list, x.withHost(h))
 	}
 	c.starts.sorted = 0
 	c.starts.compact()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -88,6 +89,7 @@ type savedBurst struct {
 	Count  uint64        `json:"count"`
 	Peak   uint64        `json:"peak"`
 	Second uint64        `json:"second"`
+	Conns  uint64        `json:"conns"`
 	Hosts  hostSet       `json:"hosts"`
 }
 
@@ -98,6 +100,7 @@ type savedEdge struct {
 	Last   int64   `json:"last"`
 	End    int64   `json:"end"`
 	N      uint64  `json:"n"`
+	Conns  uint64  `json:"conns"`
 	Hosts  hostSet `json:"hosts"`
 	Starts []byte  `json:"starts,omitempty"`
 }
@@ -147,7 +150,7 @@ func (s *Summary) saved(withSamples bool) *saved {
 	for _, r := range s.runs.joined(s.gap()) {
 		v.Edges = append(v.Edges, savedEdge{
 			Text: r.text, Class: r.class.hash, First: r.first, Last: r.last, End: r.end, N: r.n,
-			Hosts: r.hosts.translate(ids), Starts: packIntervals(r.starts),
+			Conns: r.conns, Hosts: r.hosts.translate(ids), Starts: packIntervals(r.starts),
 		})
 	}
 	for t, m := range s.missing {
@@ -170,12 +173,12 @@ func (c *class) saved(ids []hostID, withSamples bool) savedClass {
 		if int(h) < len(ids) {
 			h = ids[h]
 		}
-		starts.list = append(starts.list, cell(uint64(x)>>cellBin<<cellBin|uint64(h)<<cellHost|x.n()))
+		starts.list = append(starts.list, x.withHost(h))
 	}
 	starts.compact()
 	v.Starts = packCells(starts.list)
 	for _, b := range c.bursts {
-		v.Bursts = append(v.Bursts, savedBurst{b.Text, b.Start.UnixNano(), b.Span, b.Count, b.Peak, b.Second, b.hosts.translate(ids)})
+		v.Bursts = append(v.Bursts, savedBurst{b.Text, b.Start.UnixNano(), b.Span, b.Count, b.Peak, b.Second, b.conns, b.hosts.translate(ids)})
 	}
 	if withSamples {
 		v.Sample, v.SampleKey = c.sample, c.sampleText
@@ -191,13 +194,13 @@ func trimZeros(b []uint64) []uint64 {
 	return b[:n]
 }
 
-// packCells writes the steps between the keys of cells, and their counts, as varints.
+// packCells writes the steps between the keys of cells, and what they hold, as varints.
 func packCells(list []cell) []byte {
 	var out []byte
 	var last uint64
 	for _, c := range list {
 		out = binary.AppendUvarint(out, c.key()-last)
-		out = binary.AppendUvarint(out, c.n())
+		out = binary.AppendUvarint(out, uint64(c&cellLow))
 		last = c.key()
 	}
 	return out
@@ -212,7 +215,7 @@ func unpackCells(b []byte) ([]cell, error) {
 			return nil, errCells
 		}
 		count, m := binary.Uvarint(b[n:])
-		if m <= 0 || count == 0 || count > cellMaxN {
+		if m <= 0 || count&cellMaxN == 0 || count > cellLow {
 			return nil, errCells
 		}
 		b = b[n+m:]
@@ -353,7 +356,7 @@ func (v *saved) links(s *Summary) error {
 		if e.N == 0 || e.First > e.Last || e.First > e.End || e.N > 1 && len(starts) < 2 {
 			return errors.New("an impossible burst")
 		}
-		s.runs.edges = append(s.runs.edges, run{text: e.Text, class: c, first: e.First, last: e.Last, end: e.End, n: e.N, hosts: e.Hosts, starts: starts})
+		s.runs.edges = append(s.runs.edges, run{text: e.Text, class: c, first: e.First, last: e.Last, end: e.End, n: e.N, conns: e.Conns, hosts: e.Hosts, starts: starts})
 	}
 	return nil
 }
@@ -378,7 +381,7 @@ func (v *savedClass) class() (*class, error) {
 	for _, b := range v.Bursts {
 		c.bursts = append(c.bursts, Burst{
 			Text: b.Text, Start: time.Unix(0, b.Start).UTC(), Span: b.Span, Count: b.Count, Peak: b.Peak, Second: b.Second,
-			Hosts: b.Hosts.len(), hosts: b.Hosts,
+			Hosts: b.Hosts.len(), Conns: bits.OnesCount64(b.Conns), hosts: b.Hosts, conns: b.Conns,
 		})
 	}
 	c.trimBursts()
