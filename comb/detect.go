@@ -181,7 +181,7 @@ func (d *detector) comb(t *train) Comb {
 		Missing: len(t.lines) - t.seen,
 		Share:   min(t.inside/max(d.total, 1), 1), Height: t.height, Baseline: t.base,
 		LogP: min((t.logB+math.Log(d.tried))/math.Ln10, 0),
-		Harm: t.height >= harmEvents && t.height >= harmShare*t.base*t.width,
+		Harm: t.harms(),
 	}
 	for _, x := range t.teeth {
 		c.Teeth = append(c.Teeth, d.tooth(x))
@@ -189,6 +189,13 @@ func (d *detector) comb(t *train) Comb {
 	}
 	c.PeakToBase = min(float64(c.Peak)/max(c.Baseline, 1e-9), 1e6)
 	return c
+}
+
+// harms is the gate of magnitude: a comb of single events is periodic and hurts nobody.
+func (t *train) harms() bool {
+	background := t.base * t.width
+	height := min(t.height, t.count-background)
+	return height >= harmEvents && height >= harmShare*background
 }
 
 // anchor is the first tooth on the fitted line.

@@ -12,6 +12,7 @@ type train struct {
 	lines  []toothLine
 	at     []toothSeen // what the counts hold at each line
 	height float64     // median of the teeth, events above the background
+	count  float64     // median of the teeth, with the background
 	base   float64     // events a second between them, all lines together
 	seen   int
 	lo, hi float64 // removal region, seconds from a line
@@ -31,6 +32,7 @@ type toothSeen struct {
 	peak       float64 // events in its busiest second
 	base       float64 // events a second on both sides of it
 	height     float64 // count above that background
+	edge       bool    // a step of the background rather than a tooth
 }
 
 // marks are the onset, the first tenth and the middle of a tooth.
@@ -104,6 +106,8 @@ func (d *detector) cut(lines []toothLine, s shape, w, period float64) []toothSee
 		base := beside(before.sum, after.sum) / flank
 		out[i] = g.tooth(tooth.a, tooth.b, l.at, base)
 		out[i].height = tooth.sum - base*width
+		step := math.Abs(before.sum - after.sum)
+		out[i].edge = step > 3*math.Sqrt(before.sum+after.sum) && step*width > 0.5*out[i].height*flank
 	}
 	return out
 }
@@ -215,25 +219,33 @@ func (g *grid) busiest(a, b int) float64 {
 // standsOut is the share of the median height that a tooth has at least.
 const standsOut = 0.3
 
-// collect keeps the teeth that stand out at their lines. It fails when the median tooth does not.
+// collect keeps the teeth that stand out at their lines. It fails when the
+// median tooth does not, or when most are edges: rising and falling edges of a
+// square wave together look like a tooth in the mean.
 func (t *train) collect() bool {
-	var chained []float64
+	var counts, heights []float64
 	for i, l := range t.lines {
 		if l.seen {
-			chained = append(chained, t.at[i].height)
+			counts = append(counts, t.at[i].count)
+			heights = append(heights, t.at[i].height)
 		}
 	}
-	if t.height = median(chained); t.height <= 0 {
+	t.count, t.height = median(counts), median(heights)
+	if t.height <= 0 {
 		return false
 	}
+	edges := 0
 	for _, x := range t.at {
 		if x.height > standsOut*t.height {
 			t.seen++
 			t.inside += x.height
 			t.teeth = append(t.teeth, x)
+			if x.edge {
+				edges++
+			}
 		}
 	}
-	return true
+	return 2*edges <= t.seen
 }
 
 // tallClass finds the residue class of the lines that alone carries teeth:
@@ -332,28 +344,32 @@ func (t *train) lineAt(at, margin float64) int {
 	return -1
 }
 
-// outsideOthers tests a train whose teeth lie on the lines of an accepted one
-// of which its period is a multiple. What is left of the same teeth is no
+// outsideOthers tests a train against the accepted ones whose period is a
+// multiple or a divisor of its own. What is left of the same teeth is no
 // comb. Larger teeth are, if the train is beyond what a random subset of the
 // accepted teeth would give.
 func (d *detector) outsideOthers(t *train) bool {
-	margin := 1.5 * t.chain.w
 	for _, a := range d.trains {
 		ratio := t.chain.seconds() / a.chain.seconds()
-		k := math.Round(ratio)
-		if k < 1 || k == 1 && math.Abs(ratio-1) > 0.03 || k > 1 && math.Abs(ratio-k) > 0.01*k {
+		k := math.Round(max(ratio, 1/ratio))
+		if off := math.Abs(max(ratio, 1/ratio) - k); k == 1 && off > 0.03 || k > 1 && off > 0.01*k {
 			continue
 		}
+		fringe := t.height < 0.5*a.height
+		margin := 1.5 * t.chain.w
+		if fringe {
+			margin = max(margin, a.width)
+		}
 		on := 0
-		for _, l := range t.lines {
-			if l.seen && a.lineAt(l.at, margin) >= 0 {
+		for _, x := range t.teeth {
+			if a.lineAt(x.onset, margin) >= 0 {
 				on++
 			}
 		}
-		if float64(on) <= 0.7*float64(len(t.chain.links)) {
+		if float64(on) <= 0.7*float64(len(t.teeth)) {
 			continue
 		}
-		if k == 1 || t.height < 0.5*a.height || float64(t.seen) < 0.6*float64(len(t.lines)) {
+		if ratio < 1.5 || fringe || float64(t.seen) < 0.6*float64(len(t.lines)) {
 			return false
 		}
 		t.logB = max(t.logB, a.subsetBound(t, margin))
@@ -393,7 +409,6 @@ func (d *detector) remove(t *train) {
 	g := d.base
 	j := 0
 	for i, l := range t.lines {
-		background := min(t.at[i].base, t.base) * g.w
 		for j < len(g.x) && g.center(j) < l.at+t.lo {
 			j++
 		}
@@ -402,11 +417,12 @@ func (d *detector) remove(t *train) {
 			sum += g.c[e]
 			e++
 		}
-		below := background * float64(e-j)
+		below := t.at[i].base * g.w * float64(e-j)
 		keep := 0.0
 		if h := sum - below; h > 2*t.height && h-t.height > 4*math.Sqrt(t.height+below) {
 			keep = (h - t.height) / h
 		}
+		background := min(t.at[i].base, t.base) * g.w // whichever side a tail or a slope has raised
 		for k := j; k < e; k++ {
 			if g.c[k] > background {
 				g.c[k] = background + (g.c[k]-background)*keep
