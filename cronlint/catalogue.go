@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/herdscan/herdscan/comb/rule"
+	"github.com/herdscan/herdscan/cronlint/cache"
 	"github.com/herdscan/herdscan/cronlint/lint"
 	"github.com/herdscan/herdscan/cronlint/retry"
 )
@@ -14,6 +15,7 @@ import (
 func Formats() []lint.Format {
 	return slices.Concat(
 		retry.Formats(),
+		cache.Formats(),
 	)
 }
 
@@ -21,6 +23,7 @@ func Formats() []lint.Format {
 func Checks() []lint.Check {
 	return slices.Concat(
 		retry.Checks(),
+		cache.Checks(),
 		metaChecks(),
 	)
 }
