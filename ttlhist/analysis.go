@@ -62,7 +62,7 @@ type Group struct {
 	Examples []string // a few keys of the group, raw bytes; nil for a Summary loaded without samples
 
 	series []comb.ExpiryBin
-	lives  *histogram
+	row    *row
 }
 
 // A TypeCount is the number of keys of one Redis type.

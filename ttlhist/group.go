@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/herdscan/herdscan/scan"
 )
@@ -76,9 +77,9 @@ func (g *group) add(k *scan.Key, hash uint64, now int64, precise bool) {
 		g.originals.raise(secondLevel)
 		g.originals.add(k.TTL.Milliseconds(), 1)
 	}
-	if k.HasIdle && now > 0 {
+	if life := k.ExpireMS - now + k.Idle.Milliseconds(); k.HasIdle && now > 0 && k.Idle >= 2*time.Second && k.Idle.Milliseconds()*10 >= life {
 		g.lives.raise(secondLevel)
-		g.lives.add(k.ExpireMS-now+k.Idle.Milliseconds(), 1)
+		g.lives.add(life, 1)
 	}
 	if k.HasFreq {
 		g.addHot(hotKey{Freq: k.Freq, Hash: hash, Expire: k.ExpireMS, Now: now})

@@ -82,7 +82,7 @@ func (s *Summary) Save(w io.Writer, samples bool) error {
 func (s *Summary) saved(samples bool) savedSummary {
 	out := savedSummary{
 		Kind: fileKind, Version: fileVersion, BinMS: binWidths[:], Samples: samples,
-		Grouping: s.Grouping.String(), Sources: s.Sources(),
+		Grouping: s.grouping(), Sources: s.Sources(),
 		RootLimit: s.index.rootLimit, Buckets: s.index.buckets, Steps: s.bins.steps,
 	}
 	for name, r := range s.index.roots {

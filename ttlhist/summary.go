@@ -1,6 +1,9 @@
 package ttlhist
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +55,9 @@ const (
 	sideShare = 128 // the side histograms may have a part of the bins
 	minSide   = 8
 )
+
+// ErrGrouping is returned (wrapped) by Merge.
+var ErrGrouping = errors.New("summaries of different groupings")
 
 // Begin declares the source of the keys that follow. Without it their
 // deadlines are taken for exact to the millisecond, and idle times for
@@ -169,8 +175,17 @@ func (s *Summary) fitAll() {
 	}
 }
 
-// Merge adds all that other has counted. other stays as it is.
-func (s *Summary) Merge(other *Summary) {
+// Merge adds all that other has counted. other stays as it is. Keys that were
+// grouped in two ways can't be put together: that is an error that wraps
+// ErrGrouping, and s stays as it was.
+func (s *Summary) Merge(other *Summary) error {
+	switch a, b := s.grouping(), other.grouping(); {
+	case a == b:
+	case len(s.groups) == 0:
+		s.loaded = b
+	case len(other.groups) > 0:
+		return fmt.Errorf("%w: %q and %q", ErrGrouping, a, b)
+	}
 	s.prepare()
 	s.sources = append(s.sources, other.sources...)
 	s.bins.merge(&other.bins)
@@ -179,6 +194,20 @@ func (s *Summary) Merge(other *Summary) {
 		s.placeFolded(g).merge(g)
 	}
 	s.fitAll()
+	return nil
+}
+
+// grouping describes how the keys so far were grouped.
+func (s *Summary) grouping() string { return cmp.Or(s.Grouping.String(), s.loaded) }
+
+// ObserveTTL adds the time to live with which a key was seen to be written, as
+// evidence for its group: of a key that was written between two looks.
+func (s *Summary) ObserveTTL(name []byte, ttl time.Duration) {
+	s.prepare()
+	g := s.find(name)
+	g.originals.raise(secondLevel)
+	g.originals.add(ttl.Milliseconds(), 1)
+	s.fit(g)
 }
 
 // Sources returns where the keys came from, in order of name and time.
