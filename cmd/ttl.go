@@ -21,10 +21,12 @@ const ttlHelp = `Look at the expiries of a cache as it is now and say which keys
 together, when, how many in one second, which TTL and which birth that means,
 and what jitter would make of it.
 
-SOURCE is a Redis or Valkey (redis://host:port/db, rediss://, unix:///path), or a
-file: a summary written by --save. Without one, REDIS_URL is used, else
-redis://127.0.0.1:6379. Without a database number all databases that hold keys
-are read.
+SOURCE is a Redis or Valkey (redis://host:port/db, rediss://, unix:///path), a
+memcached (memcached://host:port), or a file, recognised by its content: an RDB
+file, the saved output of memcached's "lru_crawler metadump all", a list of keys
+and expiries (TSV, CSV, NDJSON), or a summary written by --save; "-" is standard
+input. Without one, REDIS_URL is used, else redis://127.0.0.1:6379. Without a
+database number all databases that hold keys are read.
 
 A password never goes on the command line, where other users can see it: put the
 URL into REDIS_URL or into a file for --url-file, or the password into
@@ -38,13 +40,13 @@ that permits them.`
 const ttlExample = `  herdscan ttl
   herdscan ttl redis://cache-1:6379/0
   herdscan ttl --target 50 --lang python
+  redis-cli --rdb - | herdscan ttl -
   herdscan ttl --save cache-1.hs && herdscan ttl cache-1.hs cache-2.hs
   REDIS_URL=rediss://scan:secret@cache-1:6380 herdscan ttl --format json`
 
 type ttlOptions struct {
 	scan    scan.Options
 	urlFile string
-	db      string
 
 	group    string
 	prefixes []string
@@ -73,7 +75,6 @@ func newTTL(env Env) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&o.urlFile, "url-file", "", "read the URL of the server from the first line of `FILE`")
 	f.StringVar(&o.scan.Username, "user", "", "user `name`; the password comes from REDISCLI_AUTH or the URL")
-	f.StringVar(&o.db, "db", "", "database `number`, or all (default: the URL's, else all that hold keys)")
 	f.StringVar(&o.scan.TLS.CA, "tls-ca", "", "`FILE` of the certificates to trust instead of the system's")
 	f.StringVar(&o.scan.TLS.Cert, "tls-cert", "", "`FILE` of the client's certificate")
 	f.StringVar(&o.scan.TLS.Key, "tls-key", "", "`FILE` of the client's key")
@@ -121,7 +122,7 @@ func runTTL(ctx context.Context, env Env, o *ttlOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	run := &ttlRun{env: env, opts: o, grouping: grouping, summary: &ttlhist.Summary{Grouping: grouping}}
+	run := &ttlRun{env: env, opts: o, now: analysis.Now, grouping: grouping, summary: &ttlhist.Summary{Grouping: grouping}}
 	for _, s := range sources {
 		run.read(ctx, s)
 	}

@@ -18,55 +18,87 @@ type ttlRun struct {
 	env      Env
 	opts     *ttlOptions
 	grouping ttlhist.Grouping
+	now      time.Time // --now; zero: each source's own time
 	summary  *ttlhist.Summary
 	coverage []report.Coverage
 	notes    []string
 }
 
-// read adds one source. What can't be read is said in the coverage.
+// read adds one source: a server, a file, or a saved summary. What can't be
+// read is said in the coverage.
 func (r *ttlRun) read(ctx context.Context, s ttlSource) {
-	if s.url != "" {
-		r.server(ctx, s)
+	if s.path != "" && s.path != "-" {
+		sum, err := loadSummary(s.path)
+		if err == nil {
+			r.saved(s, sum)
+			return
+		}
+		if !errors.Is(err, ttlhist.ErrKind) {
+			r.unread(s, err)
+			return
+		}
+	}
+	bar := newProgress(r.env, "keys")
+	defer bar.done()
+	src, err := r.opts.open(ctx, r.env, s, r.now, bar.set)
+	if err != nil {
+		r.unread(s, err)
 		return
 	}
-	r.file(s)
+	about, info, err := describeSource(ctx, src)
+	if err != nil {
+		r.unread(s, err)
+		return
+	}
+	sum := &ttlhist.Summary{Grouping: r.grouping}
+	sum.Begin(about)
+	start := r.env.Now()
+	err = src.Keys(ctx, func(k *scan.Key) error { sum.Add(k); return nil })
+	took := r.env.Now().Sub(start)
+	about.From, about.To = about.Now, about.Now
+	if r, ok := src.(*scan.Redis); ok && r != nil {
+		about.To = about.Now.Add(took)
+	}
+	sum.End(r.describe(src, about, err, took)...)
+	r.summary.Merge(sum)
+	r.notes = append(r.notes, serverNotes(info)...)
+	if redis, ok := src.(*scan.Redis); ok {
+		r.notes = append(r.notes, impactLines(redis.Impact())...)
+	}
 }
 
 // unread is the coverage of a source of which nothing was read.
 func (r *ttlRun) unread(s ttlSource, err error) {
 	r.coverage = append(r.coverage, report.Coverage{
-		Source: s.name(), Kind: "redis", Unit: "keys", Errors: []string{report.Clean(err.Error())}, Text: "nothing read",
+		Source: s.name(), Kind: "unknown", Unit: "keys", Errors: []string{plainError(err)}, Text: "nothing read",
 	})
 }
 
-func (r *ttlRun) server(ctx context.Context, s ttlSource) {
-	bar := newProgress(r.env, "keys")
-	defer bar.done()
-	src, err := r.opts.open(ctx, r.env, s.url, bar.set)
-	if err != nil {
-		r.unread(s, err)
-		return
+// describeSource asks a source about itself before it is read.
+func describeSource(ctx context.Context, src keySource) (ttlhist.Source, scan.Info, error) {
+	about := ttlhist.Source{Name: src.String(), Resolution: time.Millisecond}
+	var info scan.Info
+	switch src := src.(type) {
+	case *scan.Redis:
+		var err error
+		if info, err = src.Info(ctx); err != nil {
+			return about, info, err
+		}
+		about.Kind, about.Now = info.Kind, info.Now
+	case *scan.Memcached:
+		info = src.Info()
+		about.Kind, about.Resolution = src.Kind(), src.Resolution()
+		about.Now, _ = src.Now()
+	case *scan.FileSource:
+		about.Kind, about.Resolution = src.Kind(), src.Resolution()
+		about.Now, _ = src.Now()
 	}
-	info := src.Info(ctx)
-	sum := &ttlhist.Summary{Grouping: r.grouping}
-	about := ttlhist.Source{
-		Name: src.String(), Kind: info.Kind, Now: info.Now, Resolution: time.Millisecond,
-		Version: info.Version, Role: info.Role, Policy: info.Policy, MaxMemory: info.MaxMemory,
-	}
-	sum.Begin(about)
-	start := r.env.Now()
-	err = src.Keys(ctx, func(k *scan.Key) error { sum.Add(k); return nil })
-	took := r.env.Now().Sub(start)
-	bar.done()
-	about.From, about.To = info.Now, info.Now.Add(took)
-	parts := r.describe(src, about, err, took)
-	sum.End(parts...)
-	r.summary.Merge(sum)
-	r.notes = append(r.notes, impactLine(src.Impact(), info)...)
+	about.Version, about.Role, about.Policy, about.MaxMemory = info.Version, info.Role, info.Policy, info.MaxMemory
+	return about, info, nil
 }
 
 // describe turns the coverage of a scan into the report's and the summary's.
-func (r *ttlRun) describe(src *scan.Redis, about ttlhist.Source, failed error, took time.Duration) []ttlhist.Source {
+func (r *ttlRun) describe(src keySource, about ttlhist.Source, failed error, took time.Duration) []ttlhist.Source {
 	c := report.Coverage{Source: about.Name, Kind: about.Kind, Unit: "keys", Complete: failed == nil, Errors: []string{}}
 	var parts []ttlhist.Source
 	for _, p := range src.Coverage() {
@@ -104,7 +136,7 @@ func readText(c report.Coverage, parts []ttlhist.Source, took time.Duration) str
 	if c.Total > 0 {
 		text = fmt.Sprintf("%s of %s", report.Int(c.Read), report.Count(max(c.Total, c.Read), "keys"))
 	}
-	text += " read in " + report.Dur(took.Round(100*time.Millisecond))
+	text += " read in " + report.Dur(max(took.Round(time.Millisecond), time.Millisecond))
 	for _, x := range []struct {
 		n    uint64
 		what string
@@ -119,14 +151,19 @@ func readText(c report.Coverage, parts []ttlhist.Source, took time.Duration) str
 	return text
 }
 
-// impactLine says what the scan cost the server.
-func impactLine(i scan.Impact, info scan.Info) []string {
+// serverNotes are what the server's own account means for the reader.
+func serverNotes(info scan.Info) []string {
 	lines := slices.Clone(info.Warnings)
 	for _, m := range info.Missing {
 		lines = append(lines, "not known: "+report.Clean(m))
 	}
+	return lines
+}
+
+// impactLines say what the scan cost the server.
+func impactLines(i scan.Impact) []string {
 	if i.Pages == 0 {
-		return lines
+		return nil
 	}
 	line := fmt.Sprintf("load: %s of server time a page of about %s, %s", report.Dur(i.ServerPerPage), report.Count(i.PageKeys, "keys"), report.Count(i.Pages, "pages"))
 	if i.RestShare > 0 {
@@ -138,16 +175,11 @@ func impactLine(i scan.Impact, info scan.Info) []string {
 	if i.HitsAdded > 0 {
 		line += fmt.Sprintf("; %s keyspace hits added to the server's count", report.Int(i.HitsAdded))
 	}
-	return append(append(lines, line), i.Warnings...)
+	return append([]string{line}, i.Warnings...)
 }
 
-// file adds a summary that --save wrote.
-func (r *ttlRun) file(s ttlSource) {
-	sum, err := loadSummary(s.path)
-	if err != nil {
-		r.unread(s, err)
-		return
-	}
+// saved adds a summary that --save wrote.
+func (r *ttlRun) saved(s ttlSource, sum *ttlhist.Summary) {
 	r.summary.Merge(sum)
 	for _, src := range sum.Sources() {
 		c := report.Coverage{
@@ -159,22 +191,13 @@ func (r *ttlRun) file(s ttlSource) {
 	}
 }
 
+// loadSummary reads a saved summary. The error wraps ttlhist.ErrKind when the
+// file is none.
 func loadSummary(path string) (*ttlhist.Summary, error) {
-	ok, err := isGzip(path)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s is neither an address (redis://, rediss://, unix://) nor a summary written by --save", path)
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	sum, err := ttlhist.Load(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return sum, nil
+	return ttlhist.Load(f)
 }

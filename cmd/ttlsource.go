@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/herdscan/herdscan/scan"
 )
@@ -61,42 +60,45 @@ func sourceOf(arg string) (ttlSource, error) {
 	switch {
 	case scan.HasSecret(arg):
 		return ttlSource{}, fmt.Errorf("%s: the address holds a password, which every user of this machine can read in the list of processes; put the URL into REDIS_URL or a file for --url-file, or the password into REDISCLI_AUTH", scan.Redact(arg))
-	case scan.IsRedisURL(arg):
+	case scan.IsRedisURL(arg), scan.IsMemcachedURL(arg):
 		return ttlSource{url: arg}, nil
 	case strings.Contains(arg, "://"):
-		return ttlSource{}, fmt.Errorf("%s: unknown kind of address; there are redis://, rediss:// and unix://", scan.Redact(arg))
+		return ttlSource{}, fmt.Errorf("%s: unknown kind of address; there are redis://, rediss://, unix:// and memcached://", scan.Redact(arg))
 	default:
 		return ttlSource{path: arg}, nil
 	}
 }
 
-// open connects to a server.
-func (o *ttlOptions) open(ctx context.Context, env Env, url string, progress func(read, total uint64)) (*scan.Redis, error) {
-	opts := o.scan
-	opts.URL, opts.Progress = url, progress
-	opts.ConnectTimeout = opts.Timeout
-	opts.Password = env.Getenv("REDISCLI_AUTH")
-	if opts.Username != "" && opts.Password == "" {
-		return nil, errors.New("--user needs the password in REDISCLI_AUTH")
-	}
-	if o.db != "" && o.db != "all" {
-		if _, err := strconv.Atoi(o.db); err != nil {
-			return nil, fmt.Errorf("--db %s: give a number or all", o.db)
-		}
-	}
-	opts.DB = o.db
-	return scan.OpenRedis(ctx, opts)
+// A keySource is an opened source that can tell how much of it was read.
+type keySource interface {
+	scan.Source
+	scan.Coverer
 }
 
-// isSummary tells a summary of --save by its first bytes: it is gzip, and so
-// may be other files, which is why the caller tries to load it.
-func isGzip(path string) (bool, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, err
+// open connects to a server or opens a file.
+func (o *ttlOptions) open(ctx context.Context, env Env, s ttlSource, now time.Time, progress func(read, total uint64)) (keySource, error) {
+	switch {
+	case scan.IsMemcachedURL(s.url):
+		return scan.OpenMemcached(ctx, scan.MemcachedOptions{URL: s.url, Timeout: o.scan.Timeout})
+	case s.url != "":
+		opts, err := o.redis(env, s.url)
+		if err != nil {
+			return nil, err
+		}
+		opts.Progress = progress
+		return scan.OpenRedis(ctx, opts)
+	default:
+		return scan.OpenFile(ctx, s.path, scan.FileOptions{Now: now, Stdin: env.Stdin})
 	}
-	defer f.Close()
-	var head [2]byte
-	n, _ := f.Read(head[:])
-	return n == 2 && head == [2]byte{0x1f, 0x8b}, nil
+}
+
+// redis are the options for one Redis, its password included.
+func (o *ttlOptions) redis(env Env, url string) (scan.Options, error) {
+	opts := o.scan
+	opts.URL, opts.ConnectTimeout = url, opts.Timeout
+	opts.Password = env.Getenv("REDISCLI_AUTH")
+	if opts.Username != "" && opts.Password == "" {
+		return opts, errors.New("--user needs the password in REDISCLI_AUTH")
+	}
+	return opts, nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/ttlhist"
@@ -170,7 +172,7 @@ func ttlRow(g *ttlhist.Group) []string {
 			busiest = "≈ " + busiest
 		}
 		row[7] = busiest
-		if g.Mean > 0 {
+		if g.Mean > 0 && g.Judged {
 			row[8] = Float(float64(g.Busiest) / g.Mean)
 		}
 	}
@@ -182,6 +184,9 @@ func ttlMessage(f *ttlhist.Finding) string {
 	subject := Clean(f.Subject)
 	switch f.Rule {
 	case "HS401":
+		if f.Herd != nil && len(f.Patterns) > 1 {
+			return subject + ": keys of several patterns expire as one herd"
+		}
 		return subject + " expires as a herd"
 	case "HS402":
 		return fmt.Sprintf("%s: %s without a TTL", subject, Count(f.Count, "locks"))
@@ -207,16 +212,16 @@ func ttlMessage(f *ttlhist.Finding) string {
 func (r *TTL) finding(f *ttlhist.Finding, clock Clock) Finding {
 	out := Finding{
 		Rule: f.Rule, Severity: f.Severity.String(), Subject: Clean(f.Subject), Count: f.Count,
-		Message: ttlMessage(f), RefutedBy: Clean(f.Refutes), Fingerprint: f.Rule + "/" + Clean(f.Subject),
+		Message: ttlMessage(f), RefutedBy: sentenceEnd(f.Refutes), Fingerprint: f.Rule + "/" + Clean(f.Subject),
 	}
 	if f.Why != "" {
-		out.Details = append(out.Details, Clean(f.Why))
+		out.Details = append(out.Details, sentence(f.Why))
 	}
 	if h := f.Herd; h != nil {
 		r.herd(&out, f, h, clock)
 	}
 	for _, fact := range f.Facts {
-		out.Details = append(out.Details, Clean(fact))
+		out.Details = append(out.Details, sentence(fact))
 	}
 	if n := f.Names; n != nil {
 		out.Members = memberLines(n.Counts)
@@ -284,15 +289,27 @@ func herdLines(f *ttlhist.Finding, h *ttlhist.Herd, clock Clock) []string {
 	}
 	next += fmt.Sprintf(", at %s; busiest second %s.", clock.Time(h.Next.From), Count(h.Busiest, "keys"))
 	lines = append(lines, next)
-	switch {
-	case h.Base.TTL > 0 && !h.BornFrom.IsZero():
+	if h.Base.TTL > 0 && !h.BornFrom.IsZero() {
 		lines = append(lines, fmt.Sprintf("Born: %s were all written within %s at %s with TTL %s (told by the %s).",
 			Count(h.Largest.Keys, "keys"), Dur(max(h.BornTo.Sub(h.BornFrom), time.Second).Round(100*time.Millisecond)), clock.Time(h.BornFrom), Seconds(h.Base.TTL), h.Base.From))
-	case h.Base.AtLeast > 0:
-		lines = append(lines, fmt.Sprintf("Their TTL is not known: at least %s s, the longest time left. --second-look tells it if keys are rewritten meanwhile.", Seconds(h.Base.AtLeast.Round(time.Second))))
 	}
-	sure := fmt.Sprintf("%s that as many would fall together by chance (%s)", Probability(h.Log10P), f.Confidence)
-	return append(lines, sure+".")
+	return append(lines, fmt.Sprintf("By chance as many would fall together with %s (%s).", Probability(h.Log10P), f.Confidence))
+}
+
+// sentence cleans a text and makes it a sentence.
+func sentence(s string) string {
+	s = sentenceEnd(s)
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// sentenceEnd cleans a text and ends it with a full stop.
+func sentenceEnd(s string) string {
+	s = Clean(s)
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
 }
 
 func width(t ttlhist.Tooth) time.Duration { return max(t.To.Sub(t.From), time.Second) }
