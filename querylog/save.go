@@ -111,6 +111,7 @@ type savedMissing struct {
 	N     uint64 `json:"n"`
 	First int64  `json:"first"`
 	Last  int64  `json:"last"`
+	Seen  uint64 `json:"windows"`
 }
 
 // Save writes the summary as gzipped JSON. Literals of queries are written
@@ -154,7 +155,7 @@ func (s *Summary) saved(withSamples bool) *saved {
 		})
 	}
 	for t, m := range s.missing {
-		v.Missing = append(v.Missing, savedMissing{t, m.class.hash, m.n, m.first, m.last})
+		v.Missing = append(v.Missing, savedMissing{t, m.class.hash, m.n, m.first, m.last, m.windows})
 	}
 	slices.SortFunc(v.Missing, func(a, b savedMissing) int { return cmp.Compare(a.Text, b.Text) })
 	return v
@@ -342,7 +343,7 @@ func (v *saved) links(s *Summary) error {
 		if c == nil {
 			return errors.New("an unknown class")
 		}
-		s.missing[m.Text] = &missing{c, m.N, m.First, m.Last}
+		s.missing[m.Text] = &missing{c, m.N, m.First, m.Last, m.Seen}
 	}
 	for _, e := range v.Edges {
 		c := s.classes[e.Class]

@@ -72,7 +72,29 @@ type hostLoad struct {
 type missing struct {
 	class       *class
 	n           uint64
-	first, last int64
+	first, last int64  // starts
+	windows     uint64 // of missWindow in which it was asked, counted when it moves from one to the next
+}
+
+// missWindow is the grain in which steady misses are told from bursts.
+const missWindow = int64(8 * time.Second)
+
+// at counts one miss.
+func (m *missing) at(t int64) {
+	if m.windows == 0 || t/missWindow > m.last/missWindow || t/missWindow < m.first/missWindow {
+		m.windows++
+	}
+	m.first, m.last = min(m.first, t), max(m.last, t)
+}
+
+// merge adds another part of the same log.
+func (m *missing) merge(o *missing) {
+	if m.windows > 0 && o.windows > 0 && (m.last/missWindow == o.first/missWindow || o.last/missWindow == m.first/missWindow) {
+		m.windows--
+	}
+	m.n += o.n
+	m.windows += o.windows
+	m.first, m.last = min(m.first, o.first), max(m.last, o.last)
 }
 
 // gap is how far apart the copies of one burst may be.
@@ -116,7 +138,7 @@ func (s *Summary) Add(e *Event) {
 		s.runs.add(s, c, e, h)
 	}
 	s.fail(e)
-	if e.Has&HasRowsSent != 0 && e.RowsSent == 0 && !c.follower {
+	if e.RowsSent == 0 && !c.follower { // without row counts any read may have found nothing
 		s.miss(c, e)
 	}
 	if s.added++; s.added&0xffff == 0 {
@@ -272,8 +294,7 @@ func (s *Summary) miss(c *class, e *Event) {
 	}
 	m.n++
 	if e.Has&HasTime != 0 {
-		t := e.Time.UnixNano()
-		m.first, m.last = min(m.first, t), max(m.last, t)
+		m.at(e.Time.UnixNano())
 	}
 }
 
@@ -388,8 +409,7 @@ func (s *Summary) mergeRest(o *Summary, ids []hostID) {
 			m = &missing{class: s.classes[om.class.hash], first: math.MaxInt64, last: math.MinInt64}
 			s.missing[text] = m
 		}
-		m.n += om.n
-		m.first, m.last = min(m.first, om.first), max(m.last, om.last)
+		m.merge(om)
 	}
 	s.missed += o.missed
 	for i, n := range o.kinds {

@@ -1,0 +1,306 @@
+package querylog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+	"github.com/herdscan/herdscan/comb/rule"
+)
+
+// herd is one comb with what the rules need to know about it.
+type herd struct {
+	f       Finding
+	comb    comb.Comb
+	main    *class
+	classes []*class // that may be the cause, the main one first
+	crowds  []crowd  // of the teeth
+	replica bool     // every client sends the same batch
+	single  bool     // one refill a process: single flight
+}
+
+// combs reports HS501, and HS503 where a comb is a job run once per replica.
+func (a *analyser) combs() {
+	named := make([]comb.Named, len(a.classes))
+	for i, c := range a.classes {
+		named[i] = comb.Named{Name: c.shape, Series: a.series(c), Follower: c.follower}
+	}
+	each, families := comb.DetectFamilies(named, a.options(len(named)))
+	for i, r := range each {
+		a.results[a.classes[i]] = r
+	}
+	for _, fam := range families {
+		h := a.herdOf(fam)
+		if h == nil {
+			continue
+		}
+		a.report(h)
+	}
+}
+
+// herdOf collects what is known about a family. It returns nil for one that
+// is the echo of something else.
+func (a *analyser) herdOf(fam comb.Family) *herd {
+	h := &herd{comb: fam.Comb, f: Finding{Rule: "HS501", Severity: rule.Warning}}
+	var stormy int
+	for _, t := range fam.Comb.Teeth {
+		if a.taken(t.At) {
+			stormy++
+		}
+	}
+	if 2*stormy >= len(fam.Comb.Teeth) {
+		return nil
+	}
+	for _, m := range fam.Members {
+		c := a.classes[m.Index]
+		h.f.Members = append(h.f.Members, a.member(c, m.Count))
+		h.f.Of += c.n
+		if !m.Follower {
+			h.classes = append(h.classes, c)
+		}
+	}
+	if len(h.classes) == 0 {
+		return a.followersOnly(h, fam)
+	}
+	h.main = h.classes[0]
+	h.f.Subject = h.main.shape
+	h.f.Comb = &h.comb
+	h.f.Teeth = h.comb.Teeth
+	h.crowds = a.gather(&h.f, h.classes, h.comb.Teeth)
+	h.f.Second = h.comb.Peak
+	for _, c := range h.classes {
+		h.f.Texts += c.texts.distinct()
+	}
+	h.replica, h.single = h.batches()
+	return h
+}
+
+// followersOnly keeps connects that come in waves without any statement: a pool that is too small, or refused logins.
+func (a *analyser) followersOnly(h *herd, fam comb.Family) *herd {
+	for _, m := range fam.Members {
+		if c := a.classes[m.Index]; c.shape == "connect" || c.shape == "denied" {
+			h.main, h.classes = c, []*class{c}
+			h.f.Subject, h.f.Comb, h.f.Teeth = c.shape, &h.comb, h.comb.Teeth
+			h.crowds = a.gather(&h.f, h.classes, h.comb.Teeth)
+			h.f.Second = h.comb.Peak
+			return h
+		}
+	}
+	return nil
+}
+
+// batches says whether every client sends the same batch in a tooth, and
+// whether that batch is a single read: one refill a process.
+func (h *herd) batches() (replica, single bool) {
+	same, alike, one := 0, 0, 0
+	for _, cr := range h.crowds {
+		if cr.hosts() < 2 {
+			continue
+		}
+		if 5*cr.shared >= 3*cr.n && cr.most >= cr.hosts()-cr.hosts()/4 {
+			same++
+			if cr.texts == 1 && cr.n <= uint64(cr.hosts())*5/4 {
+				one++
+			}
+		}
+		if cr.even() && cr.n >= 2*uint64(cr.hosts()) {
+			alike++
+		}
+	}
+	n := len(h.crowds)
+	batch := 5*same >= 3*n
+	single = batch && 2*one > same && isRead(h.main.shape) && h.comb.Lock != comb.WallClock
+	if single {
+		return false, true
+	}
+	return batch || 5*alike >= 4*n && h.comb.Lock == comb.WallClock, false
+}
+
+// report judges a herd and adds its findings.
+func (a *analyser) report(h *herd) {
+	f := &h.f
+	a.severity(h)
+	f.Causes = a.combCauses(h)
+	f.Fix = a.fixComb(h)
+	if c := f.Causes[0]; c.Kind == CauseRetry && c.Score >= 0.6 {
+		f.Rule, f.Spacing, f.Growth = "HS505", h.comb.Period, 1
+		f.Fix = fixRetry(f)
+	}
+	a.add(*f)
+	if h.replica {
+		a.replicas(h)
+	}
+}
+
+// severity weighs the harm of a comb: not that it is periodic, but what comes at once.
+func (a *analyser) severity(h *herd) {
+	f := &h.f
+	switch {
+	case h.main.artefact():
+		f.Artefact = true
+		f.note("made by the server, its host or by monitoring")
+	case !h.comb.Harm:
+		f.note(fmt.Sprintf("%.0f statements a tooth: too few to harm", h.comb.Height))
+	case h.main.admin:
+		f.note("connections only: they follow a herd that the log does not show")
+	case h.single:
+		f.note("one refill a process: single flight at work")
+	case a.ownBatch(h):
+		f.note("one job's own batch, from one client over one connection")
+	}
+}
+
+// ownBatch says whether the teeth are one job that runs its statements one
+// after the other: one client and one connection, or, where the log names no
+// connections, no more statements than a job has.
+func (a *analyser) ownBatch(h *herd) bool {
+	switch {
+	case h.f.HostsATooth > 1:
+		return false
+	case h.f.ConnsATooth > 0:
+		return h.f.ConnsATooth <= 1
+	}
+	return len(h.classes) <= 2
+}
+
+// replicas reports HS503 for a comb that is one batch from every client.
+func (a *analyser) replicas(h *herd) {
+	f := h.f
+	f.Rule, f.Severity, f.Reason = "HS503", rule.Warning, ""
+	hosts := uint64(max(f.HostsATooth, 1))
+	f.Avoidable = f.Count - f.Count/hosts
+	perHost := h.comb.Height / float64(hosts)
+	if h.main.artefact() || h.comb.Height < 7 {
+		f.note(fmt.Sprintf("%.0f statements a run: too few to harm", perHost))
+	}
+	f.Causes = slices.DeleteFunc(slices.Clone(f.Causes), func(c Cause) bool { return c.Kind != CauseReplicaJob && c.Kind != CauseCron })
+	f.Fix = fixReplica(&f)
+	a.add(f)
+}
+
+// oneOffs reports HS504: bursts beyond all others that belong to no comb.
+func (a *analyser) oneOffs() {
+	groups := a.spikes()
+	for _, g := range groups {
+		a.oneOff(g)
+	}
+}
+
+// spikeGroup is one moment at which statements rose.
+type spikeGroup struct {
+	window
+	classes []*class
+}
+
+// spikes collects the one-off teeth of single statements and of all together.
+func (a *analyser) spikes() []spikeGroup {
+	var found []spikeGroup
+	var reads, all []*class
+	for _, c := range a.classes {
+		if c.follower || c.artefact() {
+			continue
+		}
+		all = append(all, c)
+		if isRead(c.shape) {
+			reads = append(reads, c)
+		}
+		for _, sp := range a.results[c].Spikes {
+			found = append(found, spikeGroup{a.windowOf(sp.Tooth), []*class{c}})
+		}
+	}
+	for _, set := range [][]*class{reads, all} {
+		if len(set) < 2 {
+			continue
+		}
+		for _, sp := range comb.Detect(a.series(set...), a.options(2)).Spikes {
+			found = append(found, spikeGroup{a.windowOf(sp.Tooth), a.risen(set, a.windowOf(sp.Tooth))})
+		}
+	}
+	found = slices.DeleteFunc(found, func(g spikeGroup) bool {
+		return len(g.classes) == 0 || a.taken(time.Unix(0, g.from)) || a.inTeeth(g.window)
+	})
+	return mergeSpikes(found)
+}
+
+// risen returns the classes that take part in a spike of their sum.
+func (a *analyser) risen(set []*class, w window) []*class {
+	var out []*class
+	for _, c := range set {
+		n := float64(count(c.in(w)))
+		mean := float64(c.n) / max(a.span.Seconds(), 1) * float64(w.to-w.from) / 1e9
+		if n >= 3 && n >= 4*mean {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// inTeeth says whether a window is a tooth of a comb already reported.
+func (a *analyser) inTeeth(w window) bool {
+	for i := range a.out.Findings {
+		f := &a.out.Findings[i]
+		if f.Comb == nil {
+			continue
+		}
+		for _, t := range f.Teeth {
+			tw := a.windowOf(t)
+			if w.from < tw.to && tw.from < w.to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mergeSpikes puts spikes at the same moment together.
+func mergeSpikes(list []spikeGroup) []spikeGroup {
+	slices.SortStableFunc(list, func(x, y spikeGroup) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to)) })
+	var out []spikeGroup
+	for _, g := range list {
+		k := len(out) - 1
+		if k < 0 || g.from > out[k].to {
+			out = append(out, g)
+			continue
+		}
+		out[k].to = max(out[k].to, g.to)
+		for _, c := range g.classes {
+			if !slices.Contains(out[k].classes, c) {
+				out[k].classes = append(out[k].classes, c)
+			}
+		}
+	}
+	return out
+}
+
+// oneOff reports one moment.
+func (a *analyser) oneOff(g spikeGroup) {
+	slices.SortStableFunc(g.classes, func(x, y *class) int {
+		return cmp.Or(cmp.Compare(count(y.in(g.window)), count(x.in(g.window))), cmp.Compare(x.shape, y.shape))
+	})
+	f := Finding{Rule: "HS504", Severity: rule.Warning, Subject: g.classes[0].shape}
+	tooth := comb.Tooth{At: time.Unix(0, g.from+a.bin/2).UTC(), Width: time.Duration(g.to - g.from - a.bin)}
+	crowds := a.gather(&f, g.classes, []comb.Tooth{tooth})
+	tooth.Count = f.Count
+	f.Teeth = []comb.Tooth{tooth}
+	for _, c := range g.classes {
+		f.Members = append(f.Members, a.member(c, count(c.in(g.window))))
+		f.Of += c.n
+	}
+	_, f.Second = a.peakIn(g.classes, g.window)
+	for _, o := range a.outages {
+		if g.from >= o.from && g.from-o.to < int64(time.Minute) {
+			f.Outage = time.Unix(0, o.to).UTC()
+		}
+	}
+	switch conns := crowds[0].connections(); {
+	case f.HostsATooth <= 1 && conns == 1:
+		f.note("one batch from one client over one connection")
+	case len(g.classes) < 2 && f.Count < 50:
+		f.note("one statement only, and few of it")
+	}
+	f.Causes = a.oneOffCauses(&f)
+	f.Fix = fixOneOff(&f)
+	a.add(f)
+}

@@ -1,0 +1,115 @@
+package querylog
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+)
+
+// jitter is the random part of a TTL that is proposed.
+const jitter = 0.15
+
+// fixComb proposes a remedy for the best cause of a comb.
+func (a *analyser) fixComb(h *herd) Fix {
+	f := &h.f
+	if f.Artefact {
+		return Fix{Text: "nothing to do: this is not the application"}
+	}
+	switch f.Causes[0].Kind {
+	case CauseTTL:
+		return a.fixTTL(h)
+	case CauseHotKey:
+		return fixStampede(f)
+	case CauseReplicaJob:
+		return fixReplica(f)
+	case CauseCron:
+		return a.fixCron(h)
+	case CauseRetry:
+		return fixRetry(f)
+	}
+	return Fix{Text: "find what starts these statements every " + round(h.comb.Period).String() + ": give herdscan report the crontabs, the cache and the configuration too"}
+}
+
+// fixTTL proposes jitter. Copies of one key stay together, so the number of
+// keys is what jitter spreads.
+func (a *analyser) fixTTL(h *herd) Fix {
+	ttl, ok := ttlBelow(h.comb.Period)
+	if !ok {
+		ttl = h.comb.Period
+	}
+	w := comb.Wave{Keys: h.comb.Height, Width: h.comb.Width, TTL: ttl}
+	j := comb.Jitter{Fraction: jitter}
+	e := comb.Predict(w, j, 1)
+	e.PeakBefore, e.Unit = float64(h.comb.Peak), "queries/s"
+	e.PeakAfter = math.Min(math.Max(e.PeakAfter, h.f.Identical*float64(h.comb.Peak)), e.PeakBefore)
+	lo, hi := j.Range(ttl)
+	return Fix{
+		Text:   fmt.Sprintf("write these keys with a random TTL of %v to %v instead of %v", round(lo), round(hi), round(ttl)),
+		Effect: &e,
+	}
+}
+
+// fixCron proposes to spread the jobs; the largest one stays.
+func (a *analyser) fixCron(h *herd) Fix {
+	var largest uint64
+	for _, c := range h.classes {
+		for _, t := range h.comb.Teeth {
+			_, n := a.peakIn([]*class{c}, a.windowOf(t))
+			largest = max(largest, n)
+		}
+	}
+	e := comb.Effect{PeakBefore: float64(h.comb.Peak), PeakAfter: math.Min(float64(largest), float64(h.comb.Peak)), Unit: "queries/s"}
+	if len(h.classes) < 2 || a.ownBatch(h) {
+		return Fix{Text: "one job: give it a time of its own, away from others", Effect: &e}
+	}
+	return Fix{Text: fmt.Sprintf("spread the jobs that start %.1f s past the full minute over the %v between two starts", h.comb.Anchor.Sub(h.comb.Anchor.Truncate(time.Minute)).Seconds(), round(h.comb.Period)), Effect: &e}
+}
+
+// fixStampede proposes that one caller refills.
+func fixStampede(f *Finding) Fix {
+	after := float64(max(f.HostsATooth, 1))
+	before := float64(f.Second)
+	e := comb.Effect{PeakBefore: before, PeakAfter: math.Min(after, before), Unit: "queries/s"}
+	return Fix{
+		Text:   fmt.Sprintf("let one caller refill (single-flight in each process, or a lock): %d -> %.0f at once, or 1; jitter alone does not help one hot key", f.Second, e.PeakAfter),
+		Effect: &e,
+	}
+}
+
+// fixReplica proposes to run a job once.
+func fixReplica(f *Finding) Fix {
+	hosts := float64(max(f.HostsATooth, 1))
+	e := comb.Effect{PeakBefore: float64(f.Second), PeakAfter: math.Ceil(float64(f.Second) / hosts), Unit: "queries/s"}
+	return Fix{Text: fmt.Sprintf("run the job once, not on %d replicas: a claim with a TTL (SET job:name replica NX EX 60), a leader, or the scheduler of the platform", f.HostsATooth), Effect: &e}
+}
+
+// fixRetry proposes full jitter: the first wave spreads over the first pause.
+func fixRetry(f *Finding) Fix {
+	var first uint64
+	for _, t := range f.Teeth {
+		first = max(first, t.Count)
+	}
+	w := comb.Wave{Keys: float64(first), Width: f.Spacing}
+	e := comb.Predict(w, comb.Jitter{}, 0)
+	e.PeakAfter, e.PeakBefore, e.Unit = math.Min(e.PeakAfter, float64(f.Second)), float64(f.Second), "queries/s"
+	return Fix{
+		Text:   fmt.Sprintf("retry after random(0, min(cap, %v * 2^attempt)) (exponential backoff with full jitter), and give up after a few attempts", round(f.Spacing)),
+		Effect: &e,
+	}
+}
+
+func fixOneOff(f *Finding) Fix {
+	after := float64(max(f.Texts, uint64(len(f.Members)), uint64(f.HostsATooth)))
+	e := comb.Effect{PeakBefore: float64(f.Second), PeakAfter: math.Min(after, float64(f.Second)), Unit: "queries/s"}
+	if f.Identical < 0.5 {
+		return Fix{Text: "warm the cache at a limited rate before it takes traffic, let one caller refill each key, and give the keys random TTLs so that this does not come again"}
+	}
+	return Fix{Text: "let one caller refill (single-flight or a lock), and warm the cache before it takes traffic", Effect: &e}
+}
+
+func fixMissing(f *Finding) Fix {
+	e := comb.Effect{PeakBefore: f.Rate, PeakAfter: math.Min(f.Rate, float64(f.Texts)/60), Unit: "queries/s"}
+	return Fix{Text: "cache the absence too: store an empty value with a random TTL of about a minute", Effect: &e}
+}

@@ -1,0 +1,159 @@
+package querylog
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+)
+
+// window is a span of time in Unix nanoseconds, to excluded.
+type window struct{ from, to int64 }
+
+// windowOf returns where the statements of a tooth lie: the tooth, and a bin
+// on each side because its onset and width are rounded.
+func (a *analyser) windowOf(t comb.Tooth) window {
+	return window{t.At.UnixNano() - a.bin/2, t.At.Add(t.Width).UnixNano() + a.bin/2}
+}
+
+// in returns the cells of a class that start in a window.
+func (c *class) in(w window) []cell {
+	list := c.starts.list
+	lo, _ := slices.BinarySearchFunc(list, w.from, func(x cell, t int64) int { return cmp.Compare(x.at(), t) })
+	hi, _ := slices.BinarySearchFunc(list[lo:], w.to, func(x cell, t int64) int { return cmp.Compare(x.at(), t) })
+	return list[lo : lo+hi]
+}
+
+// crowd is who was there in one window.
+type crowd struct {
+	n       uint64
+	byHost  map[hostID]uint64
+	conns   uint8
+	largest uint64 // copies of the most frequent identical text
+	shared  uint64 // statements whose text came equally often from several clients
+	most    int    // clients that sent one such text
+	texts   int    // different texts that came from several clients
+}
+
+// crowdOf counts what classes did in a window.
+func (a *analyser) crowdOf(classes []*class, w window) crowd {
+	cr := crowd{byHost: map[hostID]uint64{}}
+	for _, c := range classes {
+		for _, x := range c.in(w) {
+			cr.n += x.n()
+			cr.conns |= x.conns()
+			if h := x.host(); h != noHost {
+				cr.byHost[h] += x.n()
+			}
+		}
+		for _, b := range a.burstsIn(c, w) {
+			cr.largest = max(cr.largest, b.Count)
+			if b.Hosts >= 2 && b.Count%uint64(b.Hosts) == 0 && b.Count/uint64(b.Hosts) <= 3 {
+				cr.shared += b.Count
+				cr.most = max(cr.most, b.Hosts)
+				cr.texts++
+			}
+		}
+	}
+	return cr
+}
+
+func (cr *crowd) hosts() int       { return len(cr.byHost) }
+func (cr *crowd) connections() int { return bits.OnesCount8(cr.conns) }
+
+// even says whether all clients did the same amount, within a tenth.
+func (cr *crowd) even() bool {
+	if len(cr.byHost) < 2 {
+		return false
+	}
+	lo, hi := uint64(1<<63), uint64(0)
+	for _, n := range cr.byHost {
+		lo, hi = min(lo, n), max(hi, n)
+	}
+	return float64(hi-lo) <= 0.1*float64(hi)
+}
+
+// burstsIn returns the bursts of a class whose first copy lies in a window.
+func (a *analyser) burstsIn(c *class, w window) []Burst {
+	list := a.bursts[c]
+	lo, _ := slices.BinarySearchFunc(list, w.from, func(b Burst, t int64) int { return cmp.Compare(b.Start.UnixNano(), t) })
+	hi := lo
+	for hi < len(list) && list[hi].Start.UnixNano() < w.to {
+		hi++
+	}
+	return list[lo:hi]
+}
+
+// gather sums up the teeth of a finding.
+func (a *analyser) gather(f *Finding, classes []*class, teeth []comb.Tooth) []crowd {
+	var crowds []crowd
+	hosts := map[hostID]uint64{}
+	var nHosts, nConns, identical []float64
+	var bursts []Burst
+	for _, t := range teeth {
+		w := a.windowOf(t)
+		cr := a.crowdOf(classes, w)
+		crowds = append(crowds, cr)
+		f.Count += cr.n
+		for h, n := range cr.byHost {
+			hosts[h] += n
+		}
+		nHosts = append(nHosts, float64(cr.hosts()))
+		nConns = append(nConns, float64(cr.connections()))
+		if cr.n > 0 {
+			identical = append(identical, min(1, float64(cr.largest)/float64(cr.n)))
+		}
+		for _, c := range classes {
+			bursts = append(bursts, a.burstsIn(c, w)...)
+		}
+	}
+	f.Hosts, f.HostTotal = a.hostList(hosts)
+	f.HostsATooth = int(median(nHosts))
+	f.ConnsATooth = int(median(nConns))
+	f.Identical = median(identical)
+	slices.SortFunc(bursts, compareBursts)
+	for _, b := range bursts {
+		f.AtOnce = max(f.AtOnce, b.Peak)
+	}
+	f.Bursts = bursts[:min(len(bursts), MaxBursts)]
+	return crowds
+}
+
+// hostList names clients, the busiest first.
+func (a *analyser) hostList(hosts map[hostID]uint64) ([]Host, int) {
+	var list []Host
+	for h, n := range hosts {
+		name := "(others)"
+		if int(h) < len(a.s.names) {
+			name = a.s.names[h]
+		}
+		list = append(list, Host{name, n})
+	}
+	slices.SortFunc(list, func(x, y Host) int { return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Name, y.Name)) })
+	return list[:min(len(list), MaxHosts)], len(list)
+}
+
+// series builds the counts of classes over time.
+func (a *analyser) series(classes ...*class) *comb.Series {
+	s := comb.NewSeries(time.Duration(a.bin))
+	for _, c := range classes {
+		for _, x := range c.starts.list {
+			s.Add(x.at(), x.n())
+		}
+	}
+	return s
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	v = slices.Clone(v)
+	slices.Sort(v)
+	if n := len(v); n%2 == 0 {
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return v[len(v)/2]
+}
