@@ -41,6 +41,7 @@ type chain struct {
 	conn   *redis.Conn
 	close  func()
 	wait   waitMeter
+	queue  []redis.Cmder
 
 	free chan *page
 	read int // keys listed so far
@@ -195,18 +196,20 @@ func (c *chain) ask(ctx context.Context, current, next *page) error {
 }
 
 func (c *chain) exec(ctx context.Context, current *page, from, to int, next *page) error {
-	pipe := c.conn.Pipeline()
+	c.queue = c.queue[:0]
 	if from < to {
 		current.expiries.reset()
 		if c.method.hasClock {
 			current.clock.reset()
-			_ = pipe.Process(ctx, current.clockCmd) // queues only
+			c.queue = append(c.queue, current.clockCmd)
 		}
-		_ = pipe.BatchProcess(ctx, current.expiryCmds(c.method.command, from, to)...)
+		c.queue = append(c.queue, current.expiryCmds(c.method.command, from, to)...)
 	}
 	if next != nil {
-		_ = pipe.Process(ctx, next.scanCmd)
+		c.queue = append(c.queue, next.scanCmd)
 	}
+	pipe := c.conn.Pipeline()
+	_ = pipe.BatchProcess(ctx, c.queue...) // queues only: it never fails
 	sent := time.Now()
 	c.wait.total = 0
 	if _, err := pipe.Exec(ctx); err != nil {

@@ -11,6 +11,8 @@ const (
 	guardEvery   = 20 * time.Millisecond
 	guardWindow  = 16   // PINGs that decide together
 	guardSamples = 4096 // PINGs kept for the report
+	// calibrateEvery is the number of PINGs between two looks at the server's own account.
+	calibrateEvery = 10
 	// guardNoise is the slowness that may come from timers and other processes.
 	guardNoise = 200 * time.Microsecond
 	// minGuardedKeys is the size below which a scan is over before a guard could judge.
@@ -29,11 +31,17 @@ type guard struct {
 	rest    time.Duration // median PING before the scan
 	times   []time.Duration
 	count   int
+
+	usecBefore uint64 // the server's account when the scan began
 }
 
 // settle measures PINGs before the scan, with pauses between them like those of run: a connection in steady use
 // answers faster.
 func (g *guard) settle(ctx context.Context) {
+	if g.passive {
+		g.rest = g.node.rtt
+		return
+	}
 	var times []time.Duration
 	_ = g.node.use(ctx, 0, func(ctx context.Context, c *redis.Client) error {
 		for range restPings {
@@ -63,8 +71,18 @@ func (g *guard) run(ctx context.Context) {
 				return err
 			}
 			g.add(time.Since(sent))
+			if g.count%calibrateEvery == 0 {
+				g.calibrate(ctx, c)
+			}
 		}
 	})
+}
+
+// calibrate tells the pacer what the scan cost by the server's own account.
+func (g *guard) calibrate(ctx context.Context, c *redis.Client) {
+	if _, usec := usage(ctx, c); usec > g.usecBefore {
+		g.pacer.calibrate(usec - g.usecBefore)
+	}
 }
 
 func (g *guard) add(d time.Duration) {

@@ -135,6 +135,20 @@ func TestPacerKeepsDuty(t *testing.T) {
 	}
 }
 
+func TestPacerBelievesTheServer(t *testing.T) {
+	t.Parallel()
+	p, c := testPacer(Options{}, 20*time.Microsecond)
+	// The client is so slow that everything seems to take ten times as long.
+	c.walk(p, 10*time.Microsecond, 100*time.Millisecond)
+	p.calibrate(uint64(p.keys))
+	p.rested = 0
+	const work = 10 * time.Second
+	keys, _ := c.walk(p, 10*time.Microsecond, work)
+	if server := time.Duration(keys) * time.Microsecond; p.rested > 2*server {
+		t.Errorf("rested %v for %v of the server's work", p.rested, server)
+	}
+}
+
 func TestPacerFastNeverRests(t *testing.T) {
 	t.Parallel()
 	p, c := testPacer(Options{Fast: true}, 20*time.Microsecond)
@@ -163,6 +177,9 @@ func TestPacerChains(t *testing.T) {
 		p, _ := testPacer(Options{}, rtt)
 		if got := p.chains(); got != want {
 			t.Errorf("round trip %v: %d chains, want %d", rtt, got, want)
+		}
+		if p, _ := testPacer(Options{Fast: true}, 0); p.chains() != 2 {
+			t.Errorf("fast: %d chains, want 2", p.chains())
 		}
 	}
 }

@@ -16,6 +16,7 @@ type sweep struct {
 	total  uint64
 	read   uint64
 	impact Impact
+	key    Key // the one that is yielded
 }
 
 // A server groups the parts of one node: they are walked one after the other.
@@ -91,13 +92,14 @@ func (s *sweep) walkServers(ctx context.Context, servers []*server) {
 // walk reads the parts of one server under the eye of its guard.
 func (v *server) walk(ctx context.Context, out chan<- *page) {
 	guarded, stop := context.WithCancel(ctx)
+	calls, usec := v.node.usage(ctx)
 	var wg sync.WaitGroup
 	if v.keys() >= minGuardedKeys {
 		v.guard.settle(ctx)
+		v.guard.usecBefore = usec
 		wg.Go(func() { v.guard.run(guarded) })
 	}
 	began := time.Now()
-	calls, usec := v.node.usage(ctx)
 	for _, p := range v.parts {
 		p.err = p.walk(ctx, out)
 	}
@@ -118,11 +120,16 @@ func (v *server) keys() (sum uint64) {
 // usage is the server's own account of the commands of a scan; zeros if it does not tell.
 func (n *node) usage(ctx context.Context) (calls, usec uint64) {
 	_ = n.use(ctx, 0, func(ctx context.Context, c *redis.Client) error {
-		text, err := c.Info(ctx, "commandstats").Result()
-		calls, _ = commandUsage(text, "scan")
-		_, usec = commandUsage(text, "scan", "pexpiretime", "pttl", "time")
-		return err
+		calls, usec = usage(ctx, c)
+		return nil
 	})
+	return calls, usec
+}
+
+func usage(ctx context.Context, c *redis.Client) (calls, usec uint64) {
+	text := c.Info(ctx, "commandstats").Val()
+	calls, _ = commandUsage(text, "scan")
+	_, usec = commandUsage(text, "scan", "pexpiretime", "pttl", "time")
 	return calls, usec
 }
 
@@ -151,8 +158,8 @@ func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) 
 		p.cov.Read++
 		p.hits++
 		s.read++
-		k := Key{Name: name, DB: p.db, ExpireMS: expire}
-		if err := yield(&k); err != nil {
+		s.key = Key{Name: name, DB: p.db, ExpireMS: expire}
+		if err := yield(&s.key); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func Launch(t testing.TB, port int, args ...string) *Server {
 	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Port: port, Dir: dir, done: make(chan struct{})}
 	base := []string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no",
-		"--daemonize", "no", "--logfile", filepath.Join(dir, "log"), "--enable-debug-command", "local",
+		"--daemonize", "no", "--repl-diskless-sync-delay", "0", "--logfile", filepath.Join(dir, "log"), "--enable-debug-command", "local",
 	}
 	s.cmd = exec.Command(Binary(t, "redis-server"), append(base, args...)...)
 	if err := s.cmd.Start(); err != nil {
