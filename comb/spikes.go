@@ -13,7 +13,7 @@ const (
 	spikeEvents = 30.0 // events above the background that a spike has at least
 	spikeLead   = 2.5  // times the next largest burst
 	fewBursts   = 10   // with fewer others there is no tail to fit ...
-	fewLead     = 5.0  // ... and a spike must be so many times the next
+	fewLead     = 8.0  // ... and a spike must be so many times the next
 	maxOneOffs  = 10   // one-off spikes a level
 	flank       = 24   // bins each side that the core must be twice as dense as
 )
@@ -158,7 +158,7 @@ func paretoTail(sizes []float64, z float64) float64 {
 	} else if b0 > 1e-9 {
 		shape, scale = 0.9, b0
 	}
-	shape = max(shape, 0) + 0.8/math.Sqrt(float64(k)) // one standard error up
+	shape = max(shape, 0) + 1.5/math.Sqrt(float64(k)) // one and a half standard errors up
 	scale = max(scale, math.Sqrt(over))
 	return math.Log(float64(k)) - math.Log1p(shape*(z-over)/scale)/shape
 }
