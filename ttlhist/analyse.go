@@ -86,6 +86,9 @@ func (a *analyser) clock(rows []*row) {
 
 // group makes the line of the table for a row.
 func (a *analyser) group(r *row) Group {
+	if r.precise < r.withTTL() { // deadlines in whole seconds: no finer bin means anything
+		r.expiry.raise(secondLevel)
+	}
 	g := Group{
 		Pattern: r.pattern, Keys: r.keys, WithTTL: r.withTTL(), NoTTL: r.noTTL, FieldTTL: r.fieldTTL,
 		Types: typeCounts(r.types), Merged: r.merged, Bin: r.expiry.width(), row: r, series: r.expiry.sorted(),

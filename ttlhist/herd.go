@@ -223,7 +223,7 @@ func (a *analyser) crossHerd(u *Group, belongs func(*Group) bool) {
 	var patterns []string
 	for _, t := range ahead(u.Teeth, a.Analysis.Now) {
 		parts := a.parts(t, belongs)
-		if !crosses(t, parts) {
+		if !a.crosses(t, parts) {
 			continue
 		}
 		teeth = append(teeth, t)
@@ -278,43 +278,65 @@ func (a *analyser) nest(cross int, teeth []Tooth) {
 	}
 }
 
-// parts returns the groups that have far more keys in a tooth than they would
-// by chance.
+// parts returns the groups that belong to a tooth.
 func (a *analyser) parts(t Tooth, belongs func(*Group) bool) []Member {
-	const denser = 3
 	var parts []Member
 	for i := range a.Groups {
 		g := &a.Groups[i]
 		if !g.refills() || !belongs(g) || g.WithTTL == 0 {
 			continue
 		}
-		from, to := t.From.UnixMilli(), t.To.UnixMilli()
-		var n uint64
-		for _, b := range between(g.series, from-int64(g.Bin/time.Millisecond)+1, to) {
-			n += b.Count
-		}
-		width := max(t.To.Sub(t.From), g.Bin, time.Second).Seconds()
-		chance := float64(g.WithTTL) * min(1, width/max(1, g.MaxLeft.Seconds()))
-		if float64(n) > max(1, denser*chance) || n*2 > g.WithTTL {
+		if n := g.near(t); g.takesPart(t, n, a.nowMS) {
 			parts = append(parts, Member{Pattern: g.Pattern, Keys: n, Of: g.WithTTL})
 		}
 	}
 	return parts
 }
 
-// crosses tells whether a tooth belongs to several patterns and not to one
-// with a few strangers.
-func crosses(t Tooth, parts []Member) bool {
-	if len(parts) < 2 {
+// near counts the group's keys in a tooth that was found in wider bins perhaps.
+func (g *Group) near(t Tooth) (n uint64) {
+	for _, b := range between(g.series, t.From.UnixMilli()-g.Bin.Milliseconds()+1, t.To.UnixMilli()) {
+		n += b.Count
+	}
+	return n
+}
+
+// takesPart tells whether n keys of a group in a tooth are more than its own
+// keys spread over their own time to live would give: because the group has a
+// tooth there itself, or is far denser there, or has most of its keys there
+// and is too small to be judged alone.
+func (g *Group) takesPart(t Tooth, n uint64, now int64) bool {
+	const denser = 3
+	if n == 0 {
 		return false
 	}
-	const most = 0.9
+	if slices.ContainsFunc(g.Teeth, t.meets) {
+		return true
+	}
+	if !g.Judged && n*2 > g.WithTTL {
+		return true
+	}
+	left := max(1, g.MaxLeft.Seconds())
+	from, to := float64(t.From.UnixMilli()-now)/1000, float64(t.To.UnixMilli()-now)/1000
+	width := max(min(to, left)-max(from, 0), g.Bin.Seconds(), 1)
+	return float64(n) > max(1, denser*float64(g.WithTTL)*min(1, width/left))
+}
+
+// crosses tells whether a tooth belongs to several patterns, and not to one
+// with a few strangers, nor to a block of keys that are spread evenly over a
+// short time to live of their own.
+func (a *analyser) crosses(t Tooth, parts []Member) bool {
+	const (
+		most = 0.9 // of the parts that one pattern may have
+		half = 0.5 // of the tooth that the parts must have
+	)
 	var sum, largest uint64
 	for _, m := range parts {
 		sum += m.Keys
 		largest = max(largest, m.Keys)
 	}
-	return float64(largest) < most*float64(sum)
+	return len(parts) > 1 && sum >= uint64(a.MinKeys) &&
+		float64(sum) >= half*float64(t.Keys) && float64(largest) < most*float64(sum)
 }
 
 // commonBase is the base TTL of several patterns: the one that is known of

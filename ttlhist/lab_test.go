@@ -20,7 +20,6 @@ import (
 // labDir holds recorded incidents with their truth, outside the project.
 const labDir = "../../shared/lab"
 
-
 // A labTruth is the part of truth.json about the cache.
 type labTruth struct {
 	Snapshot struct {
@@ -194,7 +193,7 @@ func checkLabHerds(t *testing.T, truth labTruth, keys []scan.Key, a *Analysis) {
 			if float64(from) > g.Max*1000+1000 || float64(to) < g.Min*1000-1000 {
 				continue
 			}
-			if int(f.Count) < g.Keys*9/10 {
+			if int(f.Count) < g.Keys*8/10 {
 				continue
 			}
 			hit = true

@@ -152,7 +152,7 @@ func isRandom(token []byte, seen uint8) bool {
 			turns++
 		}
 	}
-	return hex || n >= 10 && seen&letter == letter && turns*5 > n*2
+	return hex || n >= 10 && seen&letter == letter && turns*20 > n*9
 }
 
 // isVersion tells "v1" and "v12", which name versions of a format and not

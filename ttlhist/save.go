@@ -137,7 +137,7 @@ func (h *histogram) saved() savedHistogram {
 func Load(r io.Reader) (*Summary, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKind, err)
+		return nil, fmt.Errorf("%w: no gzip data: %w", ErrKind, err)
 	}
 	defer z.Close()
 	var in savedSummary
