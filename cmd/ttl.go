@@ -196,4 +196,3 @@ func (o *ttlOptions) grouping() (ttlhist.Grouping, error) {
 	}
 	return g, nil
 }
-

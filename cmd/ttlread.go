@@ -56,14 +56,24 @@ func (r *ttlRun) read(ctx context.Context, s ttlSource) {
 	err = src.Keys(ctx, func(k *scan.Key) error { sum.Add(k); return nil })
 	took := r.env.Now().Sub(start)
 	about.From, about.To = about.Now, about.Now
-	if r, ok := src.(*scan.Redis); ok && r != nil {
+	redis, live := src.(*scan.Redis)
+	if live {
 		about.To = about.Now.Add(took)
 	}
 	sum.End(r.describe(src, about, err, took)...)
-	r.summary.Merge(sum)
 	r.notes = append(r.notes, serverNotes(info)...)
-	if redis, ok := src.(*scan.Redis); ok {
+	if live {
+		bar.done()
 		r.notes = append(r.notes, impactLines(redis.Impact())...)
+		r.notes = append(r.notes, r.look(ctx, redis, sum, info)...)
+	}
+	r.merge(s, sum)
+}
+
+// merge adds a summary to those before it.
+func (r *ttlRun) merge(s ttlSource, sum *ttlhist.Summary) {
+	if err := r.summary.Merge(sum); err != nil {
+		r.unread(s, err)
 	}
 }
 
@@ -114,6 +124,9 @@ func (r *ttlRun) describe(src keySource, about ttlhist.Source, failed error, too
 		c.Read, c.Total, c.Skipped = c.Read+p.Read, c.Total+p.Total, c.Skipped+p.Skipped
 		c.Errors = append(c.Errors, part.Errors...)
 		c.Notes = append(c.Notes, p.Notes...)
+	}
+	if slices.ContainsFunc(parts, func(p ttlhist.Source) bool { return p.Denied > 0 }) {
+		c.Complete = false
 	}
 	if failed != nil && len(c.Errors) == 0 {
 		c.Errors = append(c.Errors, report.Clean(failed.Error()))
@@ -180,7 +193,10 @@ func impactLines(i scan.Impact) []string {
 
 // saved adds a summary that --save wrote.
 func (r *ttlRun) saved(s ttlSource, sum *ttlhist.Summary) {
-	r.summary.Merge(sum)
+	if err := r.summary.Merge(sum); err != nil {
+		r.unread(s, err)
+		return
+	}
 	for _, src := range sum.Sources() {
 		c := report.Coverage{
 			Source: sourceName(s.path), Kind: src.Kind, Unit: "keys", Read: src.Read, Total: src.Total, Skipped: src.Skipped,

@@ -77,16 +77,15 @@ func (g Graph) render(width int, clock Clock) string {
 
 func tickLabels(peak float64) string { return Int(int64(math.Round(peak))) }
 
-// axis writes labels under the columns: about one for each 14.
+// axis writes labels under the columns, at round times.
 func (g Graph) axis(cols int, clock Clock) string {
 	span := time.Duration(len(g.Values)) * time.Duration(g.StepNS)
+	every := axisStep(span, min(max(cols/12, 1), 6))
 	line := []byte(strings.Repeat(" ", cols+8))
-	n := min(max(cols/14, 1), 6)
 	end := 0
-	for i := range n + 1 {
-		at := span * time.Duration(i) / time.Duration(n)
+	for at := time.Duration(0); at <= span; at += every {
 		label := g.label(at, span, clock)
-		pos := cols * i / n
+		pos := int(float64(cols) * float64(at) / float64(span))
 		if pos < end || pos+len(label) > len(line) {
 			continue
 		}
@@ -94,6 +93,21 @@ func (g Graph) axis(cols int, clock Clock) string {
 		end = pos + len(label) + 1
 	}
 	return strings.TrimRight(string(line), " ")
+}
+
+// axisStep is the shortest round time that gives at most n steps in span.
+func axisStep(span time.Duration, n int) time.Duration {
+	const day = 24 * time.Hour
+	for _, step := range []time.Duration{
+		time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 30 * day, 90 * day, 365 * day,
+	} {
+		if span <= step*time.Duration(n) {
+			return step
+		}
+	}
+	return span
 }
 
 func (g Graph) label(at, span time.Duration, clock Clock) string {
@@ -121,7 +135,7 @@ func (g Graph) label(at, span time.Duration, clock Clock) string {
 // shortDur rounds to one unit that fits under an axis: "+10m", "+2.5h".
 func shortDur(d time.Duration) string {
 	switch {
-	case d < 2*time.Minute:
+	case d < time.Minute || d%time.Minute != 0 && d < 2*time.Minute:
 		return fmt.Sprintf("%ds", int(d.Round(time.Second).Seconds()))
 	case d < 2*time.Hour:
 		return trimFloat(d.Minutes()) + "m"

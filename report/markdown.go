@@ -23,7 +23,7 @@ func Markdown(w io.Writer, d *Document, clock Clock) error {
 		}
 	}
 	for _, g := range d.Graphs {
-		p("\n```text\n%s```\n", g.render(graphWidth, clock))
+		p("\n%s\n", fenced("text", g.render(graphWidth, clock)))
 	}
 	for _, t := range d.Tables {
 		p("\n%s", mdTable(t))
@@ -72,8 +72,7 @@ func mdFinding(f *Finding) string {
 	if fix := f.Fix; fix != nil {
 		p("\n**Fix:** %s\n", md(fix.Text))
 		if fix.Code != "" {
-			fence := strings.Repeat("`", longestTicks(fix.Code)+3)
-			p("\n%s%s\n%s\n%s\n", fence, fix.Lang, strings.TrimRight(fix.Code, "\n"), fence)
+			p("\n%s\n", fenced(fix.Lang, fix.Code))
 		}
 		for _, e := range append(fix.Effects, fix.Caveats...) {
 			p("- %s\n", md(e))
@@ -129,6 +128,12 @@ var mdEscaper = strings.NewReplacer(
 )
 
 func md(s string) string { return mdEscaper.Replace(s) }
+
+// fenced makes a block of code that nothing in it can end.
+func fenced(lang, text string) string {
+	fence := strings.Repeat("`", max(longestTicks(text)+1, 3))
+	return fence + lang + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
+}
 
 func longestTicks(s string) int {
 	longest, run := 0, 0

@@ -161,7 +161,7 @@ func ttlRow(g *ttlhist.Group) []string {
 		row[2] = Int(g.NoTTL)
 	}
 	if len(g.Teeth) > 0 {
-		row[3], row[5], row[6] = Int(len(g.Teeth)), Dur(g.Width), Percent(g.InTeeth)
+		row[3], row[5], row[6] = Int(len(g.Teeth)), Dur(max(g.Width, g.Bin)), Percent(g.InTeeth)
 		if g.Spacing > 0 {
 			row[4] = Dur(g.Spacing)
 		}
