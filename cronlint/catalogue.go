@@ -6,14 +6,17 @@ import (
 
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint/cache"
+	"github.com/herdscan/herdscan/cronlint/job"
 	"github.com/herdscan/herdscan/cronlint/lint"
 	"github.com/herdscan/herdscan/cronlint/retry"
+	"github.com/herdscan/herdscan/cronlint/timing"
 )
 
 // Formats returns every format that is known, in the order in which they are
 // asked. A new one is a row here.
 func Formats() []lint.Format {
 	return slices.Concat(
+		job.Formats(),
 		retry.Formats(),
 		cache.Formats(),
 	)
@@ -22,6 +25,7 @@ func Formats() []lint.Format {
 // Checks returns every check, by rule number.
 func Checks() []lint.Check {
 	return slices.Concat(
+		timing.Checks(),
 		retry.Checks(),
 		cache.Checks(),
 		metaChecks(),

@@ -28,7 +28,7 @@ var ruleHS901 = rule.Rule{
 		"or lint the file of values.",
 	Before: "apiVersion: batch/v1\nkind: CronJob\nspec:\n" +
 		"  {{- with .Values.cron }}\n  schedule: {{ .schedule }}\n  {{- end }}\n",
-	After: "apiVersion: batch/v1\nkind: CronJob\nspec:\n  schedule: \"17 3 * * *\"\n",
+	After: "apiVersion: batch/v1\nkind: CronJob\nspec:\n  schedule: \"17 3 * * *\"\n  startingDeadlineSeconds: 600\n",
 }
 
 // metaChecks are the rules about the lint itself. Lint reports them on its

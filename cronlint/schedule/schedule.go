@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"reflect"
 	"time"
 )
 
@@ -90,6 +91,9 @@ func (s *Schedule) Never(from time.Time) bool {
 
 // SameDays reports whether two schedules fire on the same days of every year.
 func (s *Schedule) SameDays(o *Schedule) bool {
+	if reflect.DeepEqual(s.days, o.days) && s.WallClock() == o.WallClock() {
+		return true
+	}
 	for y := firstYear; y <= lastYear; y++ {
 		if s.Days(y) != o.Days(y) {
 			return false

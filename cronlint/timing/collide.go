@@ -1,0 +1,245 @@
+package timing
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/herdscan/herdscan/cronlint/schedule"
+)
+
+// A tooth is a set of jobs that start in the same minute, and how often they do.
+type tooth struct {
+	slots []int32 // ascending
+	n     int     // number of jobs
+	times int     // minutes of the year in which exactly these start together
+	first time.Time
+}
+
+// slot is one schedule in one zone, and the jobs that have it.
+type slot struct {
+	jobs  []int // indices into the group, ascending
+	parts []schedule.Part
+	fires int // minutes of the year
+}
+
+// dayClass is a set of days of the year on which the same parts are active.
+type dayClass struct {
+	days   int
+	first  int
+	active []activePart
+}
+
+type activePart struct {
+	slot    int32
+	minutes *schedule.Minutes
+}
+
+// maxStarts bounds the work on one group: starts on all its kinds of days
+// together. Beyond it the rarest kinds of days are left out.
+const maxStarts = 30_000_000
+
+// A calendar is all starts of a group of jobs in one year of UTC, ordered by
+// what starts together.
+type calendar struct {
+	group   []*subject
+	year    int
+	slots   []slot
+	slotOf  []int // by job
+	classes []dayClass
+}
+
+// newCalendar lays out the year of a group.
+func newCalendar(group []*subject, year int) *calendar {
+	c := &calendar{group: group, year: year, slotOf: make([]int, len(group))}
+	c.makeSlots()
+	c.makeClasses()
+	return c
+}
+
+func (c *calendar) makeSlots() {
+	type key struct {
+		d    schedule.Dialect
+		raw  string
+		zone string
+	}
+	index := map[key]int{}
+	for i, s := range c.group {
+		k := key{s.Dialect, s.Raw, s.location().String()}
+		at, ok := index[k]
+		if !ok {
+			y := s.Schedule.Year(c.year, s.location())
+			at = len(c.slots)
+			index[k] = at
+			c.slots = append(c.slots, slot{parts: y.Parts, fires: y.Count()})
+		}
+		c.slots[at].jobs = append(c.slots[at].jobs, i)
+		c.slotOf[i] = at
+	}
+}
+
+// makeClasses sorts the days of the year by the parts that are active on them.
+func (c *calendar) makeClasses() {
+	var signature [366]uint64
+	c.eachDay(func(slot, part, day int) {
+		signature[day] += mix(uint64(slot)<<16 | uint64(part) + 1)
+	})
+	index := map[uint64]int{}
+	classOf := map[int]int{} // the first day of each class
+	for d, k := range signature {
+		if k == 0 {
+			continue
+		}
+		at, ok := index[k]
+		if !ok {
+			at = len(c.classes)
+			index[k] = at
+			classOf[d] = at
+			c.classes = append(c.classes, dayClass{first: d})
+		}
+		c.classes[at].days++
+	}
+	c.eachDay(func(slot, part, day int) {
+		if at, ok := classOf[day]; ok {
+			c.classes[at].active = append(c.classes[at].active, activePart{int32(slot), &c.slots[slot].parts[part].Minutes})
+		}
+	})
+	slices.SortStableFunc(c.classes, func(a, b dayClass) int { return cmp.Compare(b.days, a.days) })
+}
+
+func (c *calendar) eachDay(visit func(slot, part, day int)) {
+	for i := range c.slots {
+		for j := range c.slots[i].parts {
+			days := &c.slots[i].parts[j].Days
+			for d := days.Next(0); d >= 0; d = days.Next(d + 1) {
+				visit(i, j, d)
+			}
+		}
+	}
+}
+
+// mix spreads a number over 64 bits (the finisher of SplitMix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// teeth returns every set of at least two jobs that start in one minute.
+func (c *calendar) teeth() []tooth {
+	index := map[uint64]int{}
+	var all []tooth
+	work := 0
+	for i := range c.classes {
+		class := &c.classes[i]
+		for m, slots := range class.starts() {
+			work += len(slots)
+			n := c.jobsIn(slots)
+			if n < 2 {
+				continue
+			}
+			k := slotsHash(slots)
+			at, ok := index[k]
+			if !ok {
+				at = len(all)
+				index[k] = at
+				all = append(all, tooth{slots: slots, n: n, first: c.minute(class, m)})
+			}
+			all[at].times += class.days
+		}
+		if work > maxStarts {
+			break
+		}
+	}
+	return all
+}
+
+func (c *calendar) minute(class *dayClass, m int) time.Time {
+	return time.Date(c.year, time.January, 1+class.first, 0, m, 0, 0, time.UTC)
+}
+
+// starts lists, for each minute of a day of the class, the slots that fire.
+func (d *dayClass) starts() *[minutesPerDay][]int32 {
+	var minutes [minutesPerDay][]int32
+	for _, a := range d.active {
+		for m := a.minutes.Next(0); m >= 0; m = a.minutes.Next(m + 1) {
+			minutes[m] = append(minutes[m], a.slot)
+		}
+	}
+	return &minutes
+}
+
+func slotsHash(slots []int32) (h uint64) {
+	for _, s := range slots {
+		h = mix(h ^ uint64(s))
+	}
+	return h
+}
+
+func (c *calendar) jobsIn(slots []int32) (n int) {
+	for _, s := range slots {
+		n += len(c.slots[s].jobs)
+	}
+	return n
+}
+
+// jobs are the members of a tooth, in the group's order.
+func (c *calendar) jobs(t *tooth) (jobs []int) {
+	for _, s := range t.slots {
+		jobs = append(jobs, c.slots[s].jobs...)
+	}
+	slices.Sort(jobs)
+	return jobs
+}
+
+// rare reports whether the jobs of a tooth meet by coincidence of the
+// calendar: the rarest of them starts without the others most of the time.
+func (c *calendar) rare(t *tooth) bool {
+	least := 0
+	for _, s := range t.slots {
+		if n := c.slots[s].fires; least == 0 || n < least {
+			least = n
+		}
+	}
+	return 2*t.times < least
+}
+
+// busiest is the greatest sum of weights that starts in one minute of the
+// year, and such a minute.
+func (c *calendar) busiest() (load float64, at time.Time) {
+	for i := range c.classes {
+		class := &c.classes[i]
+		var sums [minutesPerDay]float64
+		for _, a := range class.active {
+			w := 0.0
+			for _, j := range c.slots[a.slot].jobs {
+				w += c.group[j].weight()
+			}
+			for m := a.minutes.Next(0); m >= 0; m = a.minutes.Next(m + 1) {
+				sums[m] += w
+			}
+		}
+		for m, sum := range sums {
+			if sum > load {
+				load, at = sum, c.minute(class, m)
+			}
+		}
+	}
+	return load, at
+}
+
+// groups sorts the subjects that share a resource together, by name.
+func groups(all []*subject) (sorted [][]*subject) {
+	index := map[string]int{}
+	for _, s := range all {
+		at, ok := index[s.Group]
+		if !ok {
+			at = len(sorted)
+			index[s.Group] = at
+			sorted = append(sorted, nil)
+		}
+		sorted[at] = append(sorted[at], s)
+	}
+	return sorted
+}

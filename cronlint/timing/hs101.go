@@ -1,0 +1,79 @@
+package timing
+
+import (
+	"fmt"
+
+	"github.com/herdscan/herdscan/comb/rule"
+	"github.com/herdscan/herdscan/cronlint/job"
+	"github.com/herdscan/herdscan/cronlint/lint"
+	"github.com/herdscan/herdscan/cronlint/schedule"
+)
+
+var ruleHS101 = rule.Rule{
+	ID: "HS101", Name: "minute-zero", Severity: rule.Note,
+	Title: "The job starts at minute 0, like everybody's",
+	Why: "Minute 0 is where people, nicknames (@daily) and other systems put their jobs. Whatever this job asks " +
+		"(a database, a certificate authority, a mirror) is busiest then.",
+	Decided: "Its only minute in the hour is 0. A note for a job alone; a warning when it also starts together " +
+		"with three or more (HS110) or on many machines at once (HS120). Jobs that wait a random time are left alone.",
+	Before: "0 3 * * * root /usr/local/bin/refresh\n",
+	After:  "37 3 * * * root /usr/local/bin/refresh\n",
+	See:    []string{"HS102", "HS103", "HS110", "HS120", "HS150"},
+}
+
+func checkHS101(a *analysis) lint.Check {
+	return lint.Check{Rule: &ruleHS101, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
+		a := a.of(p)
+		for _, s := range a.all {
+			if !minuteZero(s) || hasOwnRule(s) {
+				continue
+			}
+			problem := s.problem(&ruleHS101, "%q starts at minute 0, where everybody's jobs start", s.Raw)
+			together, hosts := a.systemic[s], s.hosts(p.Options)
+			switch {
+			case together >= crowd:
+				problem.Severity = rule.Warning
+				problem.Message = fmt.Sprintf("%q starts at minute 0 together with %s", s.Raw, count(together-1, "other job"))
+			case hosts > 1:
+				problem.Severity = rule.Warning
+				problem.Message = fmt.Sprintf("%q starts at minute 0 on %d machines at once", s.Raw, hosts)
+			}
+			a.propose(&problem, s)
+			p.Report(problem)
+		}
+	}}
+}
+
+// minuteZero reports whether a job's only minute in the hour is 0.
+func minuteZero(s *subject) bool {
+	return s.Schedule.MinutesOfHour() == 1 && !s.spread() && !s.pinned()
+}
+
+// hasOwnRule reports whether a rule of its own speaks about the job's minute.
+func hasOwnRule(s *subject) bool {
+	switch s.Detail.(type) {
+	case *job.Workflow, *job.Dependabot, *job.TimerEvent:
+		return true
+	}
+	return false
+}
+
+// propose adds the planned minute of a job to a problem, as advice and as fix.
+func (a *analysis) propose(problem *lint.Problem, s *subject) {
+	m := a.plan().move(s.Entry)
+	if m == nil {
+		return
+	}
+	problem.Fix = m.Edit
+	problem.Advice = m.To
+	if m.Edit != nil {
+		problem.Advice = m.Edit.Text
+	}
+}
+
+// stepZero reports whether a job steps over the whole hour from minute 0.
+func stepZero(s *subject) bool {
+	sh := minuteShape(s.Schedule)
+	f := s.Schedule.Field(schedule.UnitMinute)
+	return f != nil && f.Terms[0].Step > 1 && sh.period == f.Terms[0].Step && sh.phase == 0
+}

@@ -1,0 +1,151 @@
+package timing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/herdscan/herdscan/comb/rule"
+	"github.com/herdscan/herdscan/cronlint/lint"
+)
+
+// crowd is the number of jobs in one minute from which a collision is a
+// warning; at throng it is an error.
+const (
+	crowd  = 3
+	throng = 8
+)
+
+var ruleHS110 = rule.Rule{
+	ID: "HS110", Name: "start-together", Severity: rule.Warning,
+	Title: "Several jobs start in the same minute on one resource",
+	Why: "They compete for the same processor, disk, database or runners, each takes longer than alone, and what " +
+		"they ask for is asked for at once. Spread over their hour they do the same work one after another.",
+	Decided: "The starts of a whole year are computed for all jobs of one resource group (by default one tree of " +
+		"crontabs and timers, one cluster, one CI system; see groups in the configuration) and intersected to the " +
+		"minute. Reported is each set of jobs that meets on at least half of the starts of its rarest member: 2 jobs " +
+		"are a note, 3 a warning, 8, or weights above the budget, an error. Jobs that wait a random time, that a " +
+		"timer has replaced, or that are the tick of another scheduler don't count.",
+	Before: "0 * * * * root /usr/local/bin/a\n0 * * * * root /usr/local/bin/b\n0 2 * * * root /usr/local/bin/c\n",
+	After:  "7 * * * * root /usr/local/bin/a\n22 * * * * root /usr/local/bin/b\n41 2 * * * root /usr/local/bin/c\n",
+	See:    []string{"HS101", "HS102", "HS111", "HS112"},
+}
+
+func checkHS110(a *analysis) lint.Check {
+	return lint.Check{Rule: &ruleHS110, CrossFile: true, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
+		a := a.of(p)
+		for _, c := range a.calendars {
+			for _, t := range gatherings(c) {
+				p.Report(a.collision(c, &t))
+			}
+		}
+	}}
+}
+
+// gatherings picks the sets to report: the largest first, and a further one
+// only if at least two of its jobs are in none reported yet.
+func gatherings(c *calendar) (picked []tooth) {
+	teeth := slices.DeleteFunc(c.teeth(), func(t tooth) bool { return c.rare(&t) || len(movers(c, &t)) < 2 })
+	slices.SortStableFunc(teeth, func(a, b tooth) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(b.times, a.times), a.first.Compare(b.first))
+	})
+	told := make([]bool, len(c.group))
+	for _, t := range teeth {
+		fresh := 0
+		for _, j := range movers(c, &t) {
+			if !told[j] {
+				fresh++
+			}
+		}
+		if fresh < 2 {
+			continue
+		}
+		for _, j := range c.jobs(&t) {
+			told[j] = true
+		}
+		picked = append(picked, t)
+	}
+	return picked
+}
+
+// movers are the jobs of a tooth that do not start every minute anyway.
+func movers(c *calendar, t *tooth) (jobs []int) {
+	for _, j := range c.jobs(t) {
+		if !everyMinute(c.group[j]) {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// maxRelated bounds the other places that a problem names.
+const maxRelated = 50
+
+func (a *analysis) collision(c *calendar, t *tooth) lint.Problem {
+	jobs := c.jobs(t)
+	first := c.group[movers(c, t)[0]]
+	weight := 0.0
+	for _, j := range jobs {
+		weight += c.group[j].weight()
+	}
+	problem := first.problem(&ruleHS110, "%s start in the same minute, %s", count(t.n, "job"), often(t.times))
+	switch budget := a.pass.Options.Budget; {
+	case t.n >= throng || budget > 0 && weight > budget:
+		problem.Severity = rule.Error
+	case t.n < crowd:
+		problem.Severity = rule.Note
+	}
+	for _, j := range jobs {
+		if s := c.group[j]; s != first && len(problem.Related) < maxRelated {
+			at := s.Location()
+			at.Note = s.Raw + "  " + s.name()
+			problem.Related = append(problem.Related, at)
+		}
+	}
+	a.proposeAll(&problem, c, jobs, first)
+	return problem
+}
+
+// proposeAll adds the moves of all jobs of a collision.
+func (a *analysis) proposeAll(problem *lint.Problem, c *calendar, jobs []int, first *subject) {
+	a.propose(problem, first)
+	var others []lint.Edit
+	for _, j := range jobs {
+		if s := c.group[j]; s != first {
+			if m := a.plan().move(s.Entry); m != nil && m.Edit != nil {
+				others = append(others, *m.Edit)
+			}
+		}
+	}
+	switch {
+	case len(others) == 0:
+	case problem.Fix == nil: // the first job stays where it is
+		edit := others[0]
+		edit.With = others[1:]
+		problem.Fix, problem.Advice = &edit, edit.Text
+	default:
+		edit := *problem.Fix
+		edit.With = others
+		problem.Fix = &edit
+	}
+	if problem.Fix != nil {
+		for _, g := range a.plan().Groups {
+			if g.Group == first.Group {
+				problem.Effect = fmt.Sprintf("busiest minute %g → %g starts", g.Before.Starts, g.After.Starts)
+			}
+		}
+	}
+}
+
+// often says how many times a year something happens, in the words people use.
+func often(times int) string {
+	switch {
+	case times > 8000:
+		return fmt.Sprintf("%.3g times an hour", float64(times)/8766)
+	case times >= 360:
+		return fmt.Sprintf("%.3g times a day", float64(times)/365.25)
+	case times >= 50:
+		return fmt.Sprintf("%.3g times a week", float64(times)/52.18)
+	}
+	return count(times, "time") + " a year"
+}

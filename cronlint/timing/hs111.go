@@ -1,0 +1,99 @@
+package timing
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/herdscan/herdscan/comb/rule"
+	"github.com/herdscan/herdscan/cronlint/lint"
+	"github.com/herdscan/herdscan/cronlint/schedule"
+)
+
+var ruleHS111 = rule.Rule{
+	ID: "HS111", Name: "rare-coincidence", Severity: rule.Note,
+	Title: "A rare day of the calendar brings more jobs together than usual",
+	Why: "A weekly and a monthly job meet some times a year. On that day the machine does more than was ever " +
+		"tested, and nobody remembers why.",
+	Decided: "At least three jobs of one group meet in a minute by coincidence of the calendar, and they are more " +
+		"than meet there regularly. The largest such set of a group is told, with its next date.",
+	Before: "17 3 * * 1 root /usr/local/bin/weekly\n17 3 10 * * root /usr/local/bin/monthly\n17 3 */9 * * root /usr/local/bin/ninth\n",
+	After:  "17 3 * * 1 root /usr/local/bin/weekly\n29 3 10 * * root /usr/local/bin/monthly\n48 3 */9 * * root /usr/local/bin/ninth\n",
+	See:    []string{"HS110"},
+}
+
+func checkHS111(a *analysis) lint.Check {
+	return lint.Check{Rule: &ruleHS111, CrossFile: true, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
+		for _, c := range a.of(p).calendars {
+			if t := largestCoincidence(c); t != nil {
+				p.Report(coincidence(p, c, t))
+			}
+		}
+	}}
+}
+
+// largestCoincidence is the largest rare tooth that is more than its regular part.
+func largestCoincidence(c *calendar) *tooth {
+	regular := map[int]int{} // by slot: the most that regularly start with it
+	var best *tooth
+	teeth := c.teeth()
+	for i := range teeth {
+		if t := &teeth[i]; !c.rare(t) {
+			for _, s := range t.slots {
+				regular[int(s)] = max(regular[int(s)], t.n)
+			}
+		}
+	}
+	for i := range teeth {
+		t := &teeth[i]
+		if t.n < crowd || !c.rare(t) {
+			continue
+		}
+		usual := 1
+		for _, s := range t.slots {
+			usual = max(usual, regular[int(s)])
+		}
+		if t.n > usual && (best == nil || t.n > best.n) {
+			best = t
+		}
+	}
+	return best
+}
+
+func coincidence(p *lint.Pass, c *calendar, t *tooth) lint.Problem {
+	jobs := c.jobs(t)
+	// The rarest job makes the coincidence: it is the one to look at.
+	first := c.group[slices.MinFunc(jobs, func(a, b int) int {
+		return cmp.Compare(c.slots[c.slotOf[a]].fires, c.slots[c.slotOf[b]].fires)
+	})]
+	problem := first.problem(&ruleHS111, "%s meet in one minute %s, next on %s", count(t.n, "job"), often(t.times),
+		nextMeeting(p, c, jobs))
+	for _, j := range jobs {
+		if s := c.group[j]; s != first && len(problem.Related) < maxRelated {
+			at := s.Location()
+			at.Note = s.Raw + "  " + s.name()
+			problem.Related = append(problem.Related, at)
+		}
+	}
+	return problem
+}
+
+// nextMeeting is the next minute in which all jobs start, within five years.
+func nextMeeting(p *lint.Pass, c *calendar, jobs []int) string {
+	now := p.Options.Time().UTC()
+	for year := now.Year(); year < now.Year()+5; year++ {
+		var all schedule.Year
+		for i, j := range jobs {
+			s := c.group[j]
+			y := s.Schedule.Year(year, s.location())
+			if i == 0 {
+				all = y
+			} else {
+				all = all.Intersect(&y)
+			}
+		}
+		if at := all.First(now); !at.IsZero() {
+			return at.Format("2006-01-02 15:04 MST")
+		}
+	}
+	return "a day more than five years ahead"
+}

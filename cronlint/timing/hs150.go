@@ -1,0 +1,63 @@
+package timing
+
+import (
+	"fmt"
+
+	"github.com/herdscan/herdscan/comb/rule"
+	"github.com/herdscan/herdscan/cronlint/job"
+	"github.com/herdscan/herdscan/cronlint/lint"
+)
+
+var ruleHS150 = rule.Rule{
+	ID: "HS150", Name: "round-timer", Severity: rule.Warning,
+	Title: "A timer at a round time without a random delay",
+	Why: "OnCalendar=daily is midnight on every machine that has the unit: backups, log rotation and certificate " +
+		"renewals of a whole fleet start in one second, and with the other timers of the same machine.",
+	Decided: "OnCalendar starts at minute 0 of an hour and neither RandomizedDelaySec= nor RandomizedOffsetSec= is in " +
+		"force, drop-ins included. FixedRandomDelay=true (systemd 247) keeps a machine's moment the same every day.",
+	Before: "[Timer]\nOnCalendar=daily\n",
+	After:  "[Timer]\nOnCalendar=daily\nRandomizedDelaySec=1h\nFixedRandomDelay=true\n",
+	See:    []string{"HS101", "HS151", "HS152", "HS153"},
+}
+
+func checkHS150(a *analysis) lint.Check {
+	return lint.Check{Rule: &ruleHS150, CrossFile: true, ExampleFile: "backup.timer", Run: func(p *lint.Pass) {
+		for _, s := range a.of(p).all {
+			if s.unit == nil || s.unit.window() > 0 || s.pinned() || s.Schedule.MinutesOfHour()&1 == 0 || s.Schedule.Seconds&1 == 0 {
+				continue
+			}
+			problem := s.problem(&ruleHS150, "%s is a round time and has no random delay", s.Raw)
+			problem.Fix = delayEdit(s, p)
+			if problem.Fix != nil {
+				problem.Advice = problem.Fix.Text
+			}
+			p.Report(problem)
+		}
+	}}
+}
+
+// fixedDelaySince is the systemd version that knows FixedRandomDelay=.
+const fixedDelaySince = 247
+
+// delayEdit adds a random delay below the OnCalendar= line.
+func delayEdit(s *subject, p *lint.Pass) *lint.Edit {
+	d, ok := s.Detail.(*job.TimerEvent)
+	if !ok {
+		return nil
+	}
+	newline := "\n"
+	if s.File.CRLF() {
+		newline = "\r\n"
+	}
+	window := spreadWindow(s, s.hosts(p.Options), p)
+	text := fmt.Sprintf("RandomizedDelaySec=%s", spanText(window))
+	if v := p.Options.SystemdVersion; v == 0 || v >= fixedDelaySince {
+		text += newline + "FixedRandomDelay=true"
+	}
+	at := d.Key.Span.End
+	e := &lint.Edit{File: s.File.Path, Span: lint.Span{Start: at, End: at}, New: newline + text, Text: text, Safe: true}
+	if e.Why = s.doubt(); e.Why != "" {
+		e.Safe = false
+	}
+	return e
+}
