@@ -104,11 +104,19 @@ type reading struct {
 	unknown bool
 }
 
+// formatsFor leaves out the formats whose switch is off.
+func formatsFor(o *lint.Options) []lint.Format {
+	return slices.DeleteFunc(Formats(), func(f lint.Format) bool {
+		optional, ok := f.(lint.Optional)
+		return ok && !o.Has(optional.OptIn())
+	})
+}
+
 // readAll reads and parses the files on all cores; the results stand in the
 // order of the files.
 func readAll(ctx context.Context, found []candidate, o *lint.Options) []reading {
 	out := make([]reading, len(found))
-	formats := Formats()
+	formats := formatsFor(o)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, c := range found {
@@ -162,7 +170,7 @@ func readStdin(o *lint.Options) reading {
 	if err != nil {
 		return reading{shown: name, done: true, parsed: lint.Parsed{Errors: []*lint.Error{{File: name, Err: err}}}}
 	}
-	r := parse(name, data, Formats(), o)
+	r := parse(name, data, formatsFor(o), o)
 	if r.unknown && r.skip == "" {
 		r.skip = "no known format (say its name: --stdin-filename)"
 	}

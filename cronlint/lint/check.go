@@ -26,6 +26,12 @@ type Format interface {
 	Parse(src *File, o *Options) (*Parsed, error)
 }
 
+// An Optional format is asked only when its switch of Options.OptIn is on.
+type Optional interface {
+	Format
+	OptIn() string
+}
+
 // Parsed is what a format found in one file.
 type Parsed struct {
 	Entries  []*Entry

@@ -15,6 +15,7 @@ func Formats() []lint.Format {
 		dotnetFormat{},
 		haproxyFormat{},
 		pollFormat{},
+		codeFormat{},
 	}
 }
 

@@ -1,0 +1,256 @@
+// Package code finds calls with literal arguments in source code of several
+// languages, without parsing the language: comments are blanked, brackets
+// matched, arguments cut at top-level commas. What is not a literal is left to
+// the caller to ignore.
+package code
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/herdscan/herdscan/cronlint/lint"
+)
+
+// A Language is told by the file's extension.
+type Language string
+
+// The languages.
+const (
+	Python Language = "python"
+	Script Language = "javascript" // and TypeScript
+	Ruby   Language = "ruby"
+	PHP    Language = "php"
+	Java   Language = "java" // and Kotlin
+	Go     Language = "go"
+	CSharp Language = "csharp"
+	None   Language = ""
+)
+
+// Of returns the language of a file; None for any that is not read.
+func Of(name string) Language {
+	switch path.Ext(name) {
+	case ".py":
+		return Python
+	case ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", ".mts", ".cts":
+		return Script
+	case ".rb":
+		return Ruby
+	case ".php":
+		return PHP
+	case ".java", ".kt":
+		return Java
+	case ".go":
+		return Go
+	case ".cs":
+		return CSharp
+	}
+	return None
+}
+
+// A Source is a file with its comments blanked, byte for byte.
+type Source struct {
+	File *lint.File
+	Lang Language
+	Text []byte
+}
+
+// Read makes a Source.
+func Read(f *lint.File) *Source {
+	l := Of(f.Path)
+	return &Source{File: f, Lang: l, Text: blank(f.Data, l)}
+}
+
+// blank replaces comments by blanks. Strings stay, so that a comment mark in
+// them is none.
+func blank(data []byte, l Language) []byte {
+	out := append([]byte(nil), data...)
+	for i := 0; i < len(data); {
+		n := 1
+		switch {
+		case comment(data[i:], l) > 0:
+			n = comment(data[i:], l)
+			for j := i; j < i+n; j++ {
+				if out[j] != '\n' && out[j] != '\r' {
+					out[j] = ' '
+				}
+			}
+		case strings.IndexByte("\"'`", data[i]) >= 0:
+			n = quoted(data[i:], l)
+		}
+		i += n
+	}
+	return out
+}
+
+// comment returns the length of the comment at the start of b, or 0.
+func comment(b []byte, l Language) int {
+	hash := l == Python || l == Ruby || l == PHP
+	slash := l != Python && l != Ruby
+	switch {
+	case hash && b[0] == '#' && !(l == PHP && len(b) > 1 && b[1] == '['):
+		return line(b)
+	case slash && len(b) > 1 && b[0] == '/' && b[1] == '/':
+		return line(b)
+	case slash && len(b) > 1 && b[0] == '/' && b[1] == '*':
+		if i := strings.Index(string(b[2:min(len(b), 1<<16)]), "*/"); i >= 0 {
+			return i + 4
+		}
+		return len(b)
+	}
+	return 0
+}
+
+func line(b []byte) int {
+	for i, c := range b {
+		if c == '\n' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// quoted returns the length of the string at the start of b. A string that
+// does not end on its line counts as one character, where the language has
+// no strings over lines: it is an apostrophe then.
+func quoted(b []byte, l Language) int {
+	q := b[0]
+	if l == Python && len(b) > 2 && b[1] == q && b[2] == q {
+		for i := 3; i+2 < len(b); i++ {
+			if b[i] == '\\' {
+				i++
+			} else if b[i] == q && b[i+1] == q && b[i+2] == q {
+				return i + 3
+			}
+		}
+		return len(b)
+	}
+	for i := 1; i < len(b); i++ {
+		switch {
+		case b[i] == '\\' && !(q == '`' && l == Go):
+			i++
+		case b[i] == q:
+			return i + 1
+		case b[i] == '\n' && q != '`':
+			return 1
+		}
+	}
+	return 1
+}
+
+// An Arg is one argument of a call or one member of an object literal.
+type Arg struct {
+	Key   string // of a keyword argument or member; "" when positional
+	Value string // as written, blanks at the ends cut
+	Span  lint.Span
+}
+
+// A Call is a name with its arguments.
+type Call struct {
+	Head []string  // what the pattern's groups matched, the whole first
+	Span lint.Span // from the start of the head to the closing bracket
+	Args []Arg
+}
+
+// Get returns the argument of a key.
+func (c *Call) Get(key string) (Arg, bool) {
+	for _, a := range c.Args {
+		if a.Key == key {
+			return a, true
+		}
+	}
+	return Arg{}, false
+}
+
+// Pos returns the i-th argument (from 0) if it is positional.
+func (c *Call) Pos(i int) (Arg, bool) {
+	if i < len(c.Args) && c.Args[i].Key == "" {
+		return c.Args[i], true
+	}
+	return Arg{}, false
+}
+
+// Calls returns every place where head matches, which must end with the
+// opening bracket: "(", "{" or "[".
+func (s *Source) Calls(head *regexp.Regexp) []Call {
+	var out []Call
+	for _, m := range head.FindAllSubmatchIndex(s.Text, -1) {
+		c := Call{Span: lint.Span{Start: m[0], End: m[1]}}
+		for i := 0; i+1 < len(m); i += 2 {
+			text := ""
+			if m[i] >= 0 {
+				text = string(s.Text[m[i]:m[i+1]])
+			}
+			c.Head = append(c.Head, text)
+		}
+		args, end, ok := s.args(m[1])
+		if !ok {
+			continue
+		}
+		c.Args, c.Span.End = args, end
+		out = append(out, c)
+	}
+	return out
+}
+
+// Object returns the members of the object literal ("{...}" or "[...]") that
+// is the argument's value, with spans of the file.
+func (s *Source) Object(a Arg) (Call, bool) {
+	if a.Value == "" || strings.IndexByte("{[(", a.Value[0]) < 0 {
+		return Call{}, false
+	}
+	start := a.Span.End - len(a.Value)
+	args, end, ok := s.args(start + 1)
+	return Call{Span: lint.Span{Start: start, End: end}, Args: args}, ok
+}
+
+// maxArgs bounds how far the end of a call is looked for, in bytes.
+const maxArgs = 1 << 14
+
+// args reads arguments from behind an opening bracket to its closing one.
+func (s *Source) args(at int) (args []Arg, end int, ok bool) {
+	depth, start := 0, at
+	limit := min(len(s.Text), at+maxArgs)
+	for i := at; i < limit; i++ {
+		switch c := s.Text[i]; c {
+		case '"', '\'', '`':
+			i += quoted(s.Text[i:], s.Lang) - 1
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth == 0 {
+				args = s.appendArg(args, start, i)
+				return args, i + 1, true
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				args = s.appendArg(args, start, i)
+				start = i + 1
+			}
+		}
+	}
+	return nil, at, false
+}
+
+var argKey = regexp.MustCompile(`^(?:['"]([\w.-]+)['"]|:?([A-Za-z_]\w*))\s*(=>|[:=])\s*`)
+
+func (s *Source) appendArg(args []Arg, start, end int) []Arg {
+	text := string(s.Text[start:end])
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return args
+	}
+	start += strings.Index(text, trimmed)
+	a := Arg{Value: trimmed, Span: lint.Span{Start: start, End: start + len(trimmed)}}
+	if m := argKey.FindStringSubmatchIndex(trimmed); m != nil && !strings.HasPrefix(trimmed[m[1]:], "=") &&
+		!(trimmed[m[6]:m[7]] == ":" && strings.HasPrefix(trimmed[m[1]:], ":")) {
+		if m[2] >= 0 {
+			a.Key = trimmed[m[2]:m[3]]
+		} else {
+			a.Key = trimmed[m[4]:m[5]]
+		}
+		a.Value = trimmed[m[1]:]
+	}
+	return append(args, a)
+}
