@@ -83,7 +83,7 @@ func (g Graph) axis(cols int, clock Clock) string {
 	every := axisStep(span, min(max(cols/12, 1), 6))
 	line := []byte(strings.Repeat(" ", cols+8))
 	end := 0
-	for at := time.Duration(0); at <= span; at += every {
+	for at := g.firstLabel(every, clock); at <= span; at += every {
 		label := g.label(at, span, clock)
 		pos := int(float64(cols) * float64(at) / float64(span))
 		if pos < end || pos+len(label) > len(line) {
@@ -93,6 +93,16 @@ func (g Graph) axis(cols int, clock Clock) string {
 		end = pos + len(label) + 1
 	}
 	return strings.TrimRight(string(line), " ")
+}
+
+// firstLabel is how long after the start the first round time comes.
+func (g Graph) firstLabel(every time.Duration, clock Clock) time.Duration {
+	if g.Ahead {
+		return 0
+	}
+	_, offset := g.From.In(clock.zone()).Zone()
+	local := time.Duration(g.From.Unix()+int64(offset)) * time.Second
+	return (every - local%every) % every
 }
 
 // axisStep is the shortest round time that gives at most n steps in span.
@@ -117,11 +127,7 @@ func (g Graph) label(at, span time.Duration, clock Clock) string {
 		}
 		return "+" + shortDur(at)
 	}
-	zone := clock.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	t := g.From.Add(at).In(zone)
+	t := g.From.Add(at).In(clock.zone())
 	switch {
 	case span > 72*time.Hour:
 		return t.Format("01-02")

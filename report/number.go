@@ -16,6 +16,13 @@ type Clock struct {
 	Zone *time.Location // nil means UTC, RFC 3339
 }
 
+func (c Clock) zone() *time.Location {
+	if c.Zone == nil {
+		return time.UTC
+	}
+	return c.Zone
+}
+
 // Time writes t to the second.
 func (c Clock) Time(t time.Time) string {
 	if c.Zone == nil {

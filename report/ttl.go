@@ -122,20 +122,40 @@ func expiryGraph(group *ttlhist.Group, now time.Time, title string) Graph {
 	seconds := int64(span/time.Second) + 2
 	step := max((seconds+maxPoints-1)/maxPoints, 1)
 	values := make([]float64, (seconds+step-1)/step)
-	perSecond := map[int64]float64{}
-	bin := max(group.Bin.Seconds(), 1)
-	for _, b := range group.Expiries() {
-		perSecond[(b.At-now.UnixMilli())/1000] += float64(b.Count) / bin
-	}
-	for second, count := range perSecond {
-		if i := second / step; second >= 0 && i < int64(len(values)) {
-			values[i] = max(values[i], count)
+	for _, w := range busySeconds(group) {
+		if i := (w.at - now.UnixMilli()) / 1000 / step; w.at >= now.UnixMilli() && i < int64(len(values)) {
+			values[i] = max(values[i], w.keys)
 		}
 	}
 	return Graph{
 		Title: title, Unit: "keys/s", From: now.UTC(), Ahead: true,
 		StepNS: step * int64(time.Second), Values: values,
 	}
+}
+
+// A busySecond is the number of keys that expire within one second from at
+// (Unix ms) on.
+type busySecond struct {
+	at   int64
+	keys float64
+}
+
+// busySeconds slides a window of one second over a group's expiries. Seconds
+// of the clock would cut a tooth in two.
+func busySeconds(g *ttlhist.Group) []busySecond {
+	bins := g.Expiries()
+	out := make([]busySecond, len(bins))
+	wide := max(g.Bin.Seconds(), 1) // keys of a wider bin are spread evenly in it
+	count, end := 0.0, 0
+	for i, b := range bins {
+		for end < len(bins) && bins[end].At < b.At+1000 {
+			count += float64(bins[end].Count)
+			end++
+		}
+		out[i] = busySecond{b.At, count / wide}
+		count -= float64(b.Count)
+	}
+	return out
 }
 
 func (r *TTL) table(groups []ttlhist.Group) Table {
