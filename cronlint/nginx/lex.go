@@ -42,6 +42,9 @@ func (l *lexer) next() token {
 	if start >= len(l.data) {
 		return token{kind: end, span: lint.Span{Start: start, End: start}}
 	}
+	if bytes.HasPrefix(l.data[start:], []byte("{{")) {
+		return l.word()
+	}
 	switch c := l.data[start]; c {
 	case ';', '{', '}':
 		l.at++
@@ -68,7 +71,7 @@ func (l *lexer) space() {
 			l.until(rest, "#}", 2)
 		case bytes.HasPrefix(rest, []byte("{{")) && statement(rest):
 			l.until(rest, "}}", 2)
-		case bytes.HasPrefix(rest, []byte("<%")):
+		case bytes.HasPrefix(rest, []byte("<%")) && !bytes.HasPrefix(rest, []byte("<%=")):
 			l.until(rest, "%>", 2)
 		default:
 			return
