@@ -80,7 +80,6 @@ func FindBursts(bins []ExpiryBin, now int64, o ExpiryOptions) Expiry {
 	return e
 }
 
-
 // expiryPoints are counts at times in seconds from now, with prefix sums.
 type expiryPoints struct {
 	at      []float64
@@ -126,6 +125,9 @@ func (p *expiryPoints) between(from, to float64) float64 {
 	return p.sum[p.index(to)] - p.sum[p.index(from)]
 }
 
+// maxCells bounds the memory of an analysis.
+const maxCells = 1 << 16
+
 // cells counts the keys in n equal cells over the whole range.
 func (p *expiryPoints) cells(n int) []float64 {
 	counts := make([]float64, n)
@@ -152,6 +154,7 @@ func (p *expiryPoints) dispersion(n int) float64 {
 		fewest  = 20
 		trimmed = 0.70 // what trimming leaves of the index of a Poisson process
 	)
+	n = min(n, maxCells)
 	if n < fewest {
 		return 1
 	}

@@ -39,7 +39,8 @@ type expiryCluster struct {
 const (
 	smallGroup   = 200 // keys up to which wide windows are tried whatever the rate
 	smallShare   = 3   // widest window of a small group: a third of the longest time
-	largeShare   = 8   // of a large one
+	largeShare   = 16  // of a large one
+	widestShare  = 10  // a wider burst of a large group is none: its keys are spread out
 	wideShare    = 50  // wider than this share, a burst of a large group needs wideRate
 	wideRate     = 5.0 // keys per second
 	finest       = 0.25
@@ -57,7 +58,7 @@ func newExpiryScan(p *expiryPoints, o ExpiryOptions) *expiryScan {
 	}
 	for w := max(p.width, min(finest, p.longest/400)); w <= widest; w *= 2 {
 		d := s.dispersion
-		if p.longest/w >= 40 {
+		if cells := p.longest / w; cells >= fewTailCells && cells <= maxCells {
 			d = max(d, p.dispersion(int(p.longest/w)))
 		}
 		s.windows = append(s.windows, expiryWindow{w, d})
@@ -135,16 +136,36 @@ func (p *expiryPoints) tail(width float64) expiryTail {
 	if n < fewTailCells {
 		return expiryTail{}
 	}
-	counts := p.cells(n)
+	counts := p.filled(width)
 	slices.Sort(counts)
-	cut := n * 9 / 10
-	t := expiryTail{cells: float64(n), from: counts[cut]}
+	top := counts[max(0, len(counts)-n/10):]
+	t := expiryTail{cells: float64(n)}
+	if len(top) == n/10 {
+		t.from = top[0]
+	}
 	sum := 0.0
-	for _, c := range counts[cut:] {
+	for _, c := range top {
 		sum += c - t.from
 	}
-	t.scale = max(0.7, math.Sqrt(p.n/float64(n))/2, sum/float64(n-cut))
+	t.scale = max(0.7, math.Sqrt(p.n/float64(n))/2, sum/float64(n/10))
 	return t
+}
+
+// filled returns the counts of the cells of a width that are not empty.
+func (p *expiryPoints) filled(width float64) []float64 {
+	var counts []float64
+	last := -1.0
+	for i, t := range p.at {
+		if p.count[i] == 0 {
+			continue
+		}
+		if cell := math.Floor(t / width); cell != last {
+			counts = append(counts, 0)
+			last = cell
+		}
+		counts[len(counts)-1] += p.count[i]
+	}
+	return counts
 }
 
 // chance returns the expected number of windows with at least k keys. Windows
@@ -237,8 +258,7 @@ func (s *expiryScan) take(c expiryCluster) bool {
 	if c.keys-c.baseline < s.leastKeys() || c.keys < s.o.MinRatio*c.baseline {
 		return false
 	}
-	width := c.to - c.from
-	if s.all.n >= smallGroup && width > s.all.longest/wideShare && c.keys < wideRate*width {
+	if s.all.n >= smallGroup && s.tooWide(c) {
 		return false
 	}
 	s.remove(c)
@@ -248,6 +268,13 @@ func (s *expiryScan) take(c expiryCluster) bool {
 	}
 	s.found = append(s.found, c)
 	return true
+}
+
+// tooWide tells whether a cluster of a large group is so wide that its keys are
+// spread out already, by jitter or because they were written over a long time.
+func (s *expiryScan) tooWide(c expiryCluster) bool {
+	width := c.to - c.from
+	return width > s.all.longest/widestShare || width > s.all.longest/wideShare && c.keys < wideRate*width
 }
 
 func (c *expiryCluster) overlaps(others []expiryCluster) bool {
@@ -325,11 +352,18 @@ func (s *expiryScan) bursts(now int64) []Burst {
 
 // fallsOff tells whether the keys of the newest cluster thin out steadily
 // below the longest remaining time, as those of keys renewed at each access
-// do: the mean distance from it is then well below half of the width.
+// do: the mean distance from it is then well below half of the width, or the
+// stretch below the cluster still holds a part of what the cluster does. A
+// herd begins at once.
 func (s *expiryScan) fallsOff(f expiryCluster) bool {
+	const part = 0.15
 	width := f.to - f.from
 	if width <= 0 {
 		return false
+	}
+	usual := s.typical * width
+	if below := s.all.between(f.from-width, f.from); below-usual > part*(f.keys-usual) {
+		return true
 	}
 	age, n := 0.0, 0.0
 	for i := s.all.index(f.from); i < len(s.all.at) && s.all.at[i] <= f.to; i++ {

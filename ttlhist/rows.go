@@ -13,6 +13,7 @@ import (
 type row struct {
 	group
 	merged int
+	shared bool // the group's maps belong to the Summary
 }
 
 const (
@@ -40,10 +41,9 @@ func (s *Summary) rows() []*row {
 	return all
 }
 
-// addRow adds a copy of a group to the row of a name.
+// addRow adds a group, which it leaves alone, to the row of a name.
 func addRow(rows map[string]*row, name string, g *group) {
-	r := &row{merged: 1}
-	r.group.merge(g)
+	r := &row{group: *g, merged: 1, shared: true}
 	r.pattern = name
 	mergeRow(rows, name, r)
 }
@@ -53,6 +53,11 @@ func mergeRow(rows map[string]*row, name string, r *row) {
 	if to == nil {
 		rows[name] = r
 		return
+	}
+	if to.shared {
+		own := group{pattern: name}
+		own.merge(&to.group)
+		to.group, to.shared = own, false
 	}
 	to.group.merge(&r.group)
 	to.merged += r.merged

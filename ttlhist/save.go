@@ -83,7 +83,7 @@ func (s *Summary) saved(samples bool) savedSummary {
 	out := savedSummary{
 		Kind: fileKind, Version: fileVersion, BinMS: binWidths[:], Samples: samples,
 		Grouping: s.grouping(), Sources: s.Sources(),
-		RootLimit: s.index.rootLimit, Buckets: s.index.buckets, Steps: s.bins.steps,
+		RootLimit: cmp.Or(s.index.rootLimit, maxRootLimit), Buckets: s.index.buckets, Steps: s.bins.steps,
 	}
 	for name, r := range s.index.roots {
 		if r.level > 0 || r.full {

@@ -3,6 +3,7 @@ package ttlhist
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -73,6 +74,26 @@ func TestMergeLaws(t *testing.T) {
 			t.Fatalf("merging changed a part:\n%s", diff)
 		}
 	})
+}
+
+// sameState compares a Summary with a wanted state, sources left aside. The
+// difference is worked out only if there is one: the states are large.
+func sameState(t *testing.T, name string, want savedSummary, s *Summary) {
+	t.Helper()
+	got := state(s)
+	got.Sources = want.Sources
+	if a, b := marshal(t, want), marshal(t, got); !bytes.Equal(a, b) {
+		t.Errorf("%s differs:\n%.2000s", name, cmp.Diff(want, got))
+	}
+}
+
+func marshal(t *testing.T, s savedSummary) []byte {
+	t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 type fataler interface {
@@ -146,11 +167,7 @@ func TestFolding(t *testing.T) {
 				"in parts": merged(t, sum(keys[:100]), sum(keys[100:30_000]), sum(keys[30_000:])),
 				"swapped":  merged(t, sum(keys[30_000:]), sum(keys[:30_000])),
 			} {
-				g := state(got)
-				g.Sources = want.Sources
-				if diff := cmp.Diff(want, g); diff != "" {
-					t.Errorf("%s differs:\n%.2000s", name, diff)
-				}
+				sameState(t, name, want, got)
 			}
 			a := Analyse(whole, Options{})
 			for class := range 20 {
@@ -193,12 +210,7 @@ func TestBinBound(t *testing.T) {
 		t.Fatal("the bound was not reached: the test shows nothing")
 	}
 	r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-	got := state(merged(t, sum(keys[:1_000_000]), sum(keys[1_000_000:])))
-	want := state(s)
-	got.Sources = want.Sources
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("another order differs:\n%.1000s", diff)
-	}
+	sameState(t, "another order", state(s), merged(t, sum(keys[:1_000_000]), sum(keys[1_000_000:])))
 }
 
 func TestSaveAndLoad(t *testing.T) {
@@ -213,14 +225,9 @@ func TestSaveAndLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(s.saved(true).Groups, got.saved(true).Groups); diff != "" {
-			t.Errorf("loaded Summary differs:\n%.1000s", diff)
-		}
+		sameState(t, "loaded", state(s), got)
 		more := sum(keys[:500])
-		a, b := merged(t, s, more).saved(true), merged(t, got, more).saved(true)
-		if diff := cmp.Diff(a.Groups, b.Groups); diff != "" {
-			t.Errorf("a loaded Summary merges otherwise:\n%.1000s", diff)
-		}
+		sameState(t, "loaded and merged", state(merged(t, s, more)), merged(t, got, more))
 	}
 }
 
