@@ -250,18 +250,9 @@ func (r *run) burst() (Burst, bool) {
 		Text: r.text, Start: time.Unix(0, r.first).UTC(), Span: time.Duration(r.last - r.first),
 		Count: r.n, Hosts: hosts, Conns: bits.OnesCount64(r.conns), hosts: r.hosts, conns: r.conns,
 	}
-	slices.SortFunc(r.starts, func(x, y interval) int { return cmp.Compare(x.from, y.from) })
-	ends := make([]int64, len(r.starts))
+	b.Peak = atOnce(r.starts) // sorts them
+	w := 0
 	for i, v := range r.starts {
-		ends[i] = v.to
-	}
-	slices.Sort(ends)
-	e, w := 0, 0
-	for i, v := range r.starts {
-		for e < len(ends) && ends[e] < v.from {
-			e++
-		}
-		b.Peak = max(b.Peak, uint64(i+1-e))
 		for v.from-r.starts[w].from >= int64(time.Second) {
 			w++
 		}
