@@ -338,7 +338,7 @@ func (s *expiryScan) bursts(now int64) []Burst {
 	var all []Burst
 	edge := s.all.longest - s.all.width - max(0.002*s.all.longest, min(1, s.all.longest/20))
 	for _, f := range s.found {
-		newest := f.to >= edge
+		newest := f.to >= min(edge, s.all.longest-s.all.width-(f.to-f.from)/4)
 		if newest && s.fallsOff(f) {
 			continue
 		}
