@@ -108,7 +108,7 @@ func TestNginxIncludes(t *testing.T) {
 		t.Errorf("include not at hand: got %q, want %q", got, want)
 	}
 	loop := map[string]string{
-		"nginx.conf": "http {\n  include conf.d/a.conf;\n  server {\n    location / {\n proxy_pass http://a;\n proxy_cache one;\n }\n }\n}\n",
+		"nginx.conf":    "http {\n  include conf.d/a.conf;\n  server {\n    location / {\n proxy_pass http://a;\n proxy_cache one;\n }\n }\n}\n",
 		"conf.d/a.conf": "include conf.d/b.conf;\nproxy_cache_lock on;\n", "conf.d/b.conf": "include conf.d/a.conf;\nproxy_cache_use_stale updating;\n",
 	}
 	if got, want := write(loop), []string{"6 HS303 note"}; !slices.Equal(got, want) {

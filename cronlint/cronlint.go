@@ -186,7 +186,7 @@ func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) re
 	}
 	file := lint.NewFile(shown, data)
 	for _, f := range formats {
-		if !f.Match(shown, data) {
+		if !f.Match(shown, data[file.BOM():]) {
 			continue
 		}
 		r.file = file

@@ -72,6 +72,7 @@ func (w *walker) folder(ctx context.Context, dir string, rules []gitRules) error
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil {
 		w.fail(dir, err)
+		return nil
 	}
 	if g, ok := w.gitRules(dir); ok {
 		rules = append(slices.Clip(rules), g)
@@ -233,10 +234,15 @@ func gitIgnored(p string, dir bool, rules []gitRules) bool {
 		if err != nil {
 			continue
 		}
-		if dir {
-			rel += "/"
+		hit, why := g.rules.MatchesPathHow(rel)
+		if why == nil && dir {
+			// With a slash the library also lets "out/*" match "out/" itself.
+			hit, why = g.rules.MatchesPathHow(rel + "/")
+			if why != nil && !strings.HasSuffix(strings.TrimSpace(why.Line), "/") {
+				why = nil
+			}
 		}
-		if hit, why := g.rules.MatchesPathHow(rel); why != nil {
+		if why != nil {
 			return hit
 		}
 	}
