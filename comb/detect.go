@@ -265,9 +265,3 @@ func (t *train) join(o *train) {
 	t.teeth = append(t.teeth, o.teeth...)
 	slices.SortFunc(t.teeth, func(a, b toothSeen) int { return cmp.Compare(a.onset, b.onset) })
 }
-
-// DetectFamilies tests many series together. It returns the result of each
-// one, in the order given, and the herds that several of them share.
-func DetectFamilies(series []Named, o Options) (each []Result, families []Family) {
-	return make([]Result, len(series)), nil
-}

@@ -4,7 +4,7 @@ import "math"
 
 // wallPeriods are the periods, in seconds, that people write into schedules and TTLs.
 var wallPeriods = []float64{
-	1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 420, 480, 600, 720, 900, 1000, 1200,
+	1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 25, 30, 40, 45, 50, 60, 90, 100, 120, 150, 180, 240, 300, 360, 420, 480, 500, 600, 720, 900, 1000, 1200,
 	1500, 1800, 2400, 2700, 3000, 3600, 5400, 7200, 10800, 14400, 18000, 21600, 28800, 36000, 43200, 64800, 86400,
 	172800, 259200, 432000, 604800, 1209600, 2592000,
 }
@@ -24,6 +24,10 @@ func nearestWall(period float64) float64 {
 // comb is called locked: rebuilding a cache entry takes about that long.
 const lostIfUnseen = 0.25
 
+// startDelay is how far, in seconds, the first and the last run of a scheduled
+// job may be from its schedule: schedulers and containers start late.
+const startDelay = 0.35
+
 // lockOf tells a clock from a timer that starts afresh after each run. Over
 // its periods a clock stays within the timing noise of the wall-clock period,
 // while a TTL plus the time to rebuild always gains.
@@ -33,11 +37,14 @@ func lockOf(l line, teeth int, periods, bin float64) Lock {
 		return Free
 	}
 	noise := max(1.01*bin/periods, 3.5*l.err*(1+3/float64(teeth)))
+	late := max(noise, startDelay/periods)
 	switch {
-	case drift > noise:
+	case drift > late:
 		return Drifting
-	case drift < -noise:
+	case drift < -late:
 		return Free
+	case drift > noise: // a clock whose jobs start late, or a timer that hardly gains
+		return Undetermined
 	case noise <= lostIfUnseen:
 		return WallClock
 	}

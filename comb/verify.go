@@ -19,7 +19,7 @@ type train struct {
 	logB   float64
 	fit    line // onset on index, seconds from the origin
 	teeth  []toothSeen
-	width  float64
+	width  float64 // of a tooth, seconds
 	inside float64 // events in teeth above the background
 	lock   Lock
 }
@@ -33,6 +33,7 @@ type toothSeen struct {
 	base       float64 // events a second on both sides of it
 	height     float64 // count above that background
 	edge       bool    // a step of the background rather than a tooth
+	late       bool    // found apart from the chain
 }
 
 // marks are the onset, the first tenth and the middle of a tooth.
@@ -63,7 +64,7 @@ func (d *detector) verifyPeriod(c chain, divisions int, split bool) *train {
 	if !ok {
 		return nil
 	}
-	t := &train{chain: c, lines: lines, at: d.cut(lines, s, c.w, period), base: s.base, logB: c.logB, width: s.hi - s.lo}
+	t := &train{chain: c, lines: lines, at: d.cut(lines, s.lo, s.hi, c.w, period), base: s.base, logB: c.logB, width: s.hi - s.lo}
 	if !t.collect() {
 		return nil
 	}
@@ -76,6 +77,7 @@ func (d *detector) verifyPeriod(c chain, divisions int, split bool) *train {
 		return nil
 	}
 	t.lo, t.hi = p.removal(s)
+	d.extend(t)
 	return t
 }
 
@@ -92,14 +94,14 @@ func (c chain) divide(m int) chain {
 }
 
 // cut takes the counts around each line, and the background on both sides of it.
-func (d *detector) cut(lines []toothLine, s shape, w, period float64) []toothSeen {
+func (d *detector) cut(lines []toothLine, from, to, w, period float64) []toothSeen {
 	g := d.base
-	width := s.hi - s.lo
+	width := to - from
 	flank := min(max(2*width, 4*w), (period-width)/2)
 	var tooth, before, after stretch
 	out := make([]toothSeen, len(lines))
 	for i, l := range lines {
-		lo, hi := l.at+s.lo, l.at+s.hi
+		lo, hi := l.at+from, l.at+to
 		tooth.to(g, lo, hi)
 		before.to(g, lo-flank, lo)
 		after.to(g, hi, hi+flank)
@@ -234,18 +236,26 @@ func (t *train) collect() bool {
 	if t.height <= 0 {
 		return false
 	}
+	t.gather()
 	edges := 0
-	for _, x := range t.at {
-		if x.height > standsOut*t.height {
-			t.seen++
-			t.inside += x.height
-			t.teeth = append(t.teeth, x)
-			if x.edge {
-				edges++
-			}
+	for _, x := range t.teeth {
+		if x.edge {
+			edges++
 		}
 	}
 	return 2*edges <= t.seen
+}
+
+// gather lists the teeth that stand out.
+func (t *train) gather() {
+	t.teeth, t.inside = nil, 0
+	for _, x := range t.at {
+		if x.late || x.height > standsOut*t.height {
+			t.inside += x.height
+			t.teeth = append(t.teeth, x)
+		}
+	}
+	t.seen = len(t.teeth)
 }
 
 // tallClass finds the residue class of the lines that alone carries teeth:
@@ -285,6 +295,74 @@ func (t *train) tallClass() (chain, bool) {
 		}
 	}
 	return chain{}, false
+}
+
+const (
+	endSlack  = 0.1  // of a period: how far from its place a tooth beyond the ends of the chain may be
+	lateSlack = 0.02 // the same for one within
+	endLLR    = 10.0 // how clearly such a tooth must stand out
+	endHeight = 0.2  // of the median, or 1/5 to 5 times as tall
+)
+
+// extend looks for teeth that the chain missed: late ones within, and those
+// beyond both ends, where the first teeth of a herd keep another time than the
+// later ones. They are counted, but the period is not fitted to them.
+func (d *detector) extend(t *train) {
+	for i, l := range t.lines {
+		if t.at[i].height > standsOut*t.height {
+			continue
+		}
+		if _, x, ok := d.toothNear(t, l.at, lateSlack*t.chain.seconds()); ok {
+			t.at[i] = x
+		}
+	}
+	early, earlyAt := d.beyond(t, t.lines[0], -1)
+	late, lateAt := d.beyond(t, t.lines[len(t.lines)-1], 1)
+	slices.Reverse(early)
+	slices.Reverse(earlyAt)
+	t.lines = slices.Concat(early, t.lines, late)
+	t.at = slices.Concat(earlyAt, t.at, lateAt)
+	t.gather()
+}
+
+// beyond follows the teeth from a line in one direction, -1 or 1.
+func (d *detector) beyond(t *train, from toothLine, direction int) (lines []toothLine, at []toothSeen) {
+	period := t.chain.seconds()
+	for {
+		l, x, ok := d.toothNear(t, from.at+float64(direction)*period, endSlack*period)
+		if !ok {
+			return lines, at
+		}
+		l.index, l.jump = from.index+direction, from.jump
+		lines, at, from = append(lines, l), append(at, x), l
+	}
+}
+
+// toothNear looks for the tooth within slack seconds of a line's place. It may
+// be wider than the others, as wide as what is taken out of the counts.
+func (d *detector) toothNear(t *train, at, slack float64) (toothLine, toothSeen, bool) {
+	g, width := d.base, t.hi-t.lo
+	i, _ := slices.BinarySearch(g.x, int32(max((at+t.lo-slack)/g.w, 0)))
+	v := stretch{a: i, b: i}
+	most, best := 0.0, 0.0
+	for ; i < len(g.x); i++ {
+		from := float64(g.x[i]) * g.w
+		if from > at+t.lo+slack {
+			break
+		}
+		v.to(g, from, from+width)
+		if v.sum > most {
+			most, best = v.sum, from
+		}
+	}
+	if most == 0 {
+		return toothLine{}, toothSeen{}, false
+	}
+	l := toothLine{at: best - t.lo, seen: true}
+	x := d.cut([]toothLine{l}, t.lo, t.hi, t.chain.w, t.chain.seconds())[0]
+	x.late = true
+	clear := llr(x.count, max(x.base, t.base)*width) > endLLR
+	return l, x, clear && !x.edge && x.height > endHeight*t.height && x.height < t.height/endHeight
 }
 
 // fitOnsets fits the line through the chain's teeth, timed by the mark that

@@ -1,0 +1,321 @@
+package comb
+
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DetectFamilies tests many series together, on all processors. It returns the
+// result of each one, in the order given, and the herds: combs of the same
+// period and phase are one family, to which series belong that are too weak to
+// be judged alone; the sum of the series without a comb is searched too. Each
+// comb of a series that is no follower is in one family, alone if need be.
+// Families are sorted by the certainty of their comb. Series whose bins differ
+// from the first one's are tested alone and in no sum.
+func DetectFamilies(series []Named, o Options) (each []Result, families []Family) {
+	o.Tried = max(o.Tried, len(series))
+	each = detectAll(series, o)
+	f := grouping{series: series, each: each, options: o}
+	f.group()
+	f.searchWeak()
+	for _, h := range f.herds {
+		families = append(families, f.family(h))
+	}
+	slices.SortStableFunc(families, func(a, b Family) int { return cmp.Compare(a.Comb.LogP, b.Comb.LogP) })
+	return each, families
+}
+
+// detectAll is Detect on each series.
+func detectAll(series []Named, o Options) []Result {
+	for _, n := range series {
+		n.Series.settle() // a series given twice is then only read
+	}
+	out := make([]Result, len(series))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(series)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(series)); i = next.Add(1) - 1 {
+				out[i] = Detect(series[i].Series, o)
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// grouping is the state of one DetectFamilies call.
+type grouping struct {
+	series  []Named
+	each    []Result
+	options Options
+	herds   []*herd
+}
+
+// herd is a comb and the series in which it was found.
+type herd struct {
+	comb Comb
+	own  map[int]bool // series with this comb of their own
+	sum  bool         // found only in the sum of weak series
+}
+
+// ownComb is comb number k of series i.
+type ownComb struct{ i, k int }
+
+// group puts the combs of the series into herds, the most certain ones first.
+func (f *grouping) group() {
+	var all []ownComb
+	for i, r := range f.each {
+		for k := range r.Combs {
+			all = append(all, ownComb{i, k})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ownComb) int { return cmp.Compare(f.comb(a).LogP, f.comb(b).LogP) })
+	for _, followers := range []bool{false, true} {
+		for _, c := range all {
+			if f.series[c.i].Follower == followers {
+				f.place(c, followers)
+			}
+		}
+	}
+}
+
+func (f *grouping) comb(c ownComb) *Comb { return &f.each[c.i].Combs[c.k] }
+
+// place adds a comb to the first herd that it is one with. A follower founds none.
+func (f *grouping) place(c ownComb, follower bool) {
+	for _, h := range f.herds {
+		if together(&h.comb, f.comb(c)) {
+			h.own[c.i] = true
+			return
+		}
+	}
+	if !follower {
+		f.herds = append(f.herds, &herd{comb: *f.comb(c), own: map[int]bool{c.i: true}})
+	}
+}
+
+const (
+	periodSlack = 0.05 // keys of one TTL differ so much in period, for some take longer to rebuild
+	phaseSlack  = 0.1  // of a period: teeth further apart are never one
+	meeting     = 0.6  // share of the teeth that meet in one herd
+	bornTeeth   = 3    // first teeth that meet in a herd that was born together and drifts apart
+)
+
+// together reports whether two combs are one herd: they meet all along, or
+// they were born together and drift apart because some take longer to rebuild.
+func together(a, b *Comb) bool {
+	longer := max(a.Period, b.Period)
+	if off := (a.Period - b.Period).Abs(); float64(off) > periodSlack*float64(longer) {
+		return false
+	}
+	if a.Lock != b.Lock && (a.Lock == WallClock || b.Lock == WallClock) && a.Lock != Undetermined && b.Lock != Undetermined {
+		return false
+	}
+	slack := min(max(a.Width, b.Width, 2*time.Second), time.Duration(phaseSlack*float64(longer)))
+	from, to := later(a.Teeth[0].At, b.Teeth[0].At), earlier(last(a.Teeth).At, last(b.Teeth).At)
+	at, bt := within(a.Teeth, from.Add(-slack), to.Add(slack)), within(b.Teeth, from.Add(-slack), to.Add(slack))
+	if len(bt) < len(at) {
+		at, bt = bt, at
+	}
+	if len(at) < bornTeeth {
+		return false
+	}
+	if float64(meet(at, bt, slack)) >= meeting*float64(len(at)) {
+		return true
+	}
+	apart := max(slack, time.Duration(periodSlack*float64(longer)))
+	drift := a.Lock == Drifting || b.Lock == Drifting
+	return drift && a.Lock != WallClock && b.Lock != WallClock && meet(at[:bornTeeth], bt, apart) == bornTeeth
+}
+
+func last(ts []Tooth) Tooth { return ts[len(ts)-1] }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// within returns the teeth that begin in [from, to].
+func within(ts []Tooth, from, to time.Time) []Tooth {
+	a, _ := slices.BinarySearchFunc(ts, from, func(t Tooth, at time.Time) int { return t.At.Compare(at) })
+	b := a
+	for b < len(ts) && !ts[b].At.After(to) {
+		b++
+	}
+	return ts[a:b]
+}
+
+// meet counts the teeth of a that have one of b near them.
+func meet(a, b []Tooth, slack time.Duration) int {
+	n, j := 0, 0
+	for _, t := range a {
+		for j < len(b) && b[j].At.Before(t.At.Add(-slack)) {
+			j++
+		}
+		if j < len(b) && !b[j].At.After(t.At.Add(slack)) {
+			n++
+		}
+	}
+	return n
+}
+
+// searchWeak looks for herds in the sum of the series that have no comb.
+func (f *grouping) searchWeak() {
+	var weak []*Series
+	for i, n := range f.series {
+		if !n.Follower && len(f.each[i].Combs) == 0 {
+			weak = append(weak, n.Series)
+		}
+	}
+	if len(weak) < 2 {
+		return
+	}
+	for _, c := range Detect(f.sum(weak), f.options).Combs {
+		if !slices.ContainsFunc(f.herds, func(h *herd) bool { return together(&h.comb, &c) }) {
+			f.herds = append(f.herds, &herd{comb: c, own: map[int]bool{}, sum: true})
+		}
+	}
+}
+
+// sum adds up the series whose bin is that of the first, two by two.
+func (f *grouping) sum(series []*Series) *Series {
+	bin := f.series[0].Series.bin
+	var parts [][]cell
+	for _, s := range series {
+		if s.bin == bin {
+			s.settle()
+			parts = append(parts, s.cells)
+		}
+	}
+	for len(parts) > 1 {
+		var next [][]cell
+		for i := 0; i+1 < len(parts); i += 2 {
+			next = append(next, mergeCells(parts[i], parts[i+1]))
+		}
+		if len(parts)%2 == 1 {
+			next = append(next, parts[len(parts)-1])
+		}
+		parts = next
+	}
+	out := &Series{bin: bin}
+	if len(parts) == 1 {
+		out.cells = parts[0]
+	}
+	return out
+}
+
+// family names the members of a herd and measures its comb on their sum.
+func (f *grouping) family(h *herd) Family {
+	out := Family{Comb: h.comb}
+	var causes []*Series
+	for i, n := range f.series {
+		inside, inTeeth := f.concentrated(n, h)
+		switch {
+		case h.own[i]:
+			inside = f.ownTeeth(i, h)
+		case !inTeeth:
+			continue
+		}
+		out.Members = append(out.Members, Member{Name: n.Name, Index: i, Count: inside, Follower: n.Follower, Own: h.own[i]})
+		if h.own[i] && !n.Follower {
+			causes = append(causes, n.Series)
+		}
+	}
+	slices.SortStableFunc(out.Members, func(a, b Member) int {
+		switch {
+		case a.Follower && !b.Follower:
+			return 1
+		case b.Follower && !a.Follower:
+			return -1
+		}
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
+	})
+	if len(causes) > 1 {
+		for _, c := range Detect(f.sum(causes), f.options).Combs {
+			if together(&h.comb, &c) {
+				out.Comb = c
+				break
+			}
+		}
+	}
+	return out
+}
+
+// ownTeeth counts the events in the teeth of a series' own comb of this herd.
+func (f *grouping) ownTeeth(i int, h *herd) uint64 {
+	for _, c := range f.each[i].Combs {
+		if !together(&h.comb, &c) {
+			continue
+		}
+		var sum uint64
+		for _, t := range c.Teeth {
+			sum = addSat(sum, t.Count)
+		}
+		return sum
+	}
+	return 0
+}
+
+const (
+	memberShare   = 0.5 // of a series' events that must come with the teeth
+	followerShare = 0.1 // the same for a follower, which accompanies everything
+	memberLLR     = 7.0 // by how much its events must favour the teeth
+)
+
+// concentrated counts the events of a series in the teeth of a herd and says
+// whether there are far more than its events spread evenly would give.
+func (f *grouping) concentrated(n Named, h *herd) (inside uint64, yes bool) {
+	s := n.Series
+	s.settle()
+	if len(s.cells) == 0 {
+		return 0, false
+	}
+	var windows time.Duration
+	for _, t := range h.comb.Teeth {
+		from, to := t.At.Add(-h.comb.Width/2-s.BinWidth()), t.At.Add(h.comb.Width+s.BinWidth())
+		inside = addSat(inside, s.between(clampNano(from), clampNano(to)))
+		windows += to.Sub(from)
+	}
+	first, end := s.Span()
+	span := float64(end-first) + float64(s.bin)
+	if !f.options.From.IsZero() && !f.options.To.IsZero() {
+		span = max(span, float64(f.options.To.Sub(f.options.From)))
+	}
+	total := float64(s.Total())
+	expected := total * min(float64(windows)/span, 1)
+	share := memberShare
+	if n.Follower {
+		share = followerShare
+	}
+	need := memberLLR
+	if !h.sum {
+		need += math.Log(float64(len(f.series)))
+	}
+	k := float64(inside)
+	return inside, (k-expected) >= share*total && llr(k, expected) > need
+}
+
+// between counts the events in bins that begin in [from, to).
+func (s *Series) between(from, to int64) uint64 {
+	i, _ := findCell(s.cells, floorDiv(from, s.bin))
+	var sum uint64
+	for ; i < len(s.cells) && s.start(s.cells[i].x) < to; i++ {
+		sum = addSat(sum, s.cells[i].n)
+	}
+	return sum
+}
