@@ -20,7 +20,8 @@ import (
 func Formats() []lint.Format {
 	return []lint.Format{
 		crontabFormat{}, anacrontabFormat{}, timerFormat{}, githubFormat{}, dependabotFormat{}, kubernetesFormat{},
-		helmFormat{}, terraformFormat{}, nomadFormat{}, ansibleFormat{},
+		helmFormat{}, terraformFormat{}, nomadFormat{}, ansibleFormat{}, serverlessFormat{}, springFormat{},
+		appengineFormat{}, sidekiqFormat{}, jenkinsFormat{}, codeFormat{},
 	}
 }
 

@@ -62,7 +62,9 @@ func (f *File) Directives() []*Directive {
 	return ds
 }
 
-var commentLine = regexp.MustCompile(`^\s*(#|//|--|;|/\*|\*|<!--|REM\b)`)
+// commentLine is a line of comment. One that begins with a star continues a
+// block comment only if words follow: "*/5 * * * *" is a job.
+var commentLine = regexp.MustCompile(`^\s*(#|//|--|;|/\*|\*\s+[A-Za-z@]|\*/?\s*$|<!--|REM\b)`)
 
 // nextContent returns the first line after n that is neither blank nor a
 // comment; n when there is none.

@@ -210,7 +210,7 @@ func (p *fieldParser) value(s string, at int) (int, *ParseError) {
 		return v, nil
 	}
 	if s == "" || strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) >= 0 {
-		return 0, errorAt(at, at+len(s), "%q is not a %s", s, p.unit)
+		return 0, errorAt(at, at+len(s), "%q is no value of the %s field", s, p.unit)
 	}
 	lo, hi := p.min(), p.max()
 	if p.unit == UnitDow {

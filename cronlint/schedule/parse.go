@@ -133,7 +133,7 @@ func (p *cronParser) nickname(words []token, text string) (*Schedule, *ParseErro
 	fields, ok := p.g.nicknames[w.text]
 	switch {
 	case !ok && !reboot:
-		return nil, errorAt(w.start, w.end(), "%s is not a nickname that %s knows", w.text, p.g.name)
+		return nil, errorAt(w.start, w.end(), "%s is not a nickname it knows", w.text)
 	case len(words) > 1:
 		return nil, errorAt(words[1].start, len(text), "nothing may follow %s", w.text)
 	case reboot:
@@ -177,9 +177,9 @@ func (p *cronParser) layout(words []token) ([]Unit, *ParseError) {
 	last := words[len(words)-1]
 	switch {
 	case len(words) > most:
-		return nil, errorAt(words[most].start, last.end(), "%d fields, but %s takes %d", len(words), p.g.name, most)
+		return nil, errorAt(words[most].start, last.end(), "%d fields instead of %d", len(words), most)
 	default:
-		return nil, errorAt(words[0].start, last.end(), "%d fields, but %s needs %d", len(words), p.g.name, least)
+		return nil, errorAt(words[0].start, last.end(), "%d fields instead of %d", len(words), least)
 	}
 }
 
@@ -216,11 +216,11 @@ func (p *cronParser) combineDays(r *dayRule, dom, dow *Field) *ParseError {
 		r.either = !dom.Free && r.dows != 0x7f
 	case starOne:
 		if dom.Question == dow.Question {
-			return errorAt(dom.Start, dow.End, "%s wants ? in exactly one of day-of-month and day-of-week", p.g.name)
+			return errorAt(dom.Start, dow.End, "exactly one of day-of-month and day-of-week must be ?")
 		}
 	case starLone:
 		if !dom.Free && !dow.Free {
-			return errorAt(dom.Start, dow.End, "%s wants * in day-of-month or day-of-week", p.g.name)
+			return errorAt(dom.Start, dow.End, "day-of-month or day-of-week must be *")
 		}
 	}
 	return nil

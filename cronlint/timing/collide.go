@@ -205,6 +205,16 @@ func (c *calendar) rare(t *tooth) bool {
 	return 2*t.times < least
 }
 
+// meetings is the number of minutes of the year in which all jobs of a tooth
+// start, alone or with others.
+func (c *calendar) meetings(t *tooth) int {
+	all := schedule.Year{Parts: c.slots[t.slots[0]].parts}
+	for _, s := range t.slots[1:] {
+		all = all.Intersect(&schedule.Year{Parts: c.slots[s].parts})
+	}
+	return all.Count()
+}
+
 // busiest is the greatest sum of weights that starts in one minute of the
 // year, and such a minute.
 func (c *calendar) busiest() (load float64, at time.Time) {

@@ -23,11 +23,8 @@ var ruleHS006 = rule.Rule{
 func checkHS006(a *analysis) lint.Check {
 	return lint.Check{Rule: &ruleHS006, ExampleFile: ".github/workflows/nightly.yml", Run: func(p *lint.Pass) {
 		for _, s := range a.of(p).all {
-			zone := s.Schedule.Zone
-			if zone == nil {
-				zone = s.Zone
-			}
-			if zone == nil || zone == time.UTC || s.Schedule.Hours() == 1<<24-1 || s.Schedule.Drawn {
+			zone := s.writtenZone()
+			if zone == nil || s.Schedule.Hours() == 1<<24-1 || s.Schedule.Drawn {
 				continue
 			}
 			if text := clockChange(s.Schedule, zone, p.Options.Time()); text != "" {
@@ -35,6 +32,26 @@ func checkHS006(a *analysis) lint.Check {
 			}
 		}
 	}}
+}
+
+// writtenZone is the zone that the file names, or nil. UTC never changes its
+// clocks and counts as none.
+func (s *subject) writtenZone() *time.Location {
+	zone := s.Schedule.Zone
+	if zone == nil {
+		zone = s.Zone
+	}
+	if zone == time.UTC {
+		return nil
+	}
+	return zone
+}
+
+// meetsClockChange reports whether a schedule of the job falls into an hour
+// that the clocks of its zone skip or repeat, from the given year on.
+func (s *subject) meetsClockChange(o *schedule.Schedule, year int) bool {
+	zone := s.writtenZone()
+	return zone != nil && clockChange(o, zone, time.Date(year, time.January, 1, 0, 0, 0, 0, zone)) != ""
 }
 
 // clockChange finds the first change of the clocks that touches the schedule.

@@ -3,6 +3,7 @@ package timing
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/herdscan/herdscan/comb/rule"
@@ -35,35 +36,53 @@ func checkHS110(a *analysis) lint.Check {
 	return lint.Check{Rule: &ruleHS110, CrossFile: true, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
 		a := a.of(p)
 		for _, c := range a.calendars {
-			for _, t := range gatherings(c) {
-				p.Report(a.collision(c, &t))
+			picked := gatherings(c)
+			told := map[int]bool{}
+			for _, t := range picked {
+				for _, j := range c.jobs(&t.tooth) {
+					told[j] = true
+				}
+			}
+			for i := range picked {
+				problem := a.collision(c, &picked[i])
+				if i == 0 {
+					// Jobs of smaller sets move too: mend all at once.
+					for j := range c.group {
+						if s := c.group[j]; !told[j] && !violates(s) {
+							a.moveToo(&problem, s)
+						}
+					}
+				}
+				p.Report(problem)
 			}
 		}
 	}}
 }
 
+// A gathering is a tooth to report, at the first of its jobs that no other
+// one tells of.
+type gathering struct {
+	tooth
+	first int
+}
+
 // gatherings picks the sets to report: the largest first, and a further one
 // only if at least two of its jobs are in none reported yet.
-func gatherings(c *calendar) (picked []tooth) {
+func gatherings(c *calendar) (picked []gathering) {
 	teeth := slices.DeleteFunc(c.teeth(), func(t tooth) bool { return c.rare(&t) || len(movers(c, &t)) < 2 })
 	slices.SortStableFunc(teeth, func(a, b tooth) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(b.times, a.times), a.first.Compare(b.first))
 	})
 	told := make([]bool, len(c.group))
 	for _, t := range teeth {
-		fresh := 0
-		for _, j := range movers(c, &t) {
-			if !told[j] {
-				fresh++
-			}
-		}
-		if fresh < 2 {
+		fresh := slices.DeleteFunc(movers(c, &t), func(j int) bool { return told[j] })
+		if len(fresh) < 2 {
 			continue
 		}
 		for _, j := range c.jobs(&t) {
 			told[j] = true
 		}
-		picked = append(picked, t)
+		picked = append(picked, gathering{t, fresh[0]})
 	}
 	return picked
 }
@@ -81,14 +100,14 @@ func movers(c *calendar, t *tooth) (jobs []int) {
 // maxRelated bounds the other places that a problem names.
 const maxRelated = 50
 
-func (a *analysis) collision(c *calendar, t *tooth) lint.Problem {
-	jobs := c.jobs(t)
-	first := c.group[movers(c, t)[0]]
+func (a *analysis) collision(c *calendar, t *gathering) lint.Problem {
+	jobs := c.jobs(&t.tooth)
+	first := c.group[t.first]
 	weight := 0.0
 	for _, j := range jobs {
 		weight += c.group[j].weight()
 	}
-	problem := first.problem(&ruleHS110, "%s start in the same minute, %s", count(t.n, "job"), often(t.times))
+	problem := first.problem(&ruleHS110, "%s start in the same minute, %s", count(t.n, "job"), often(c.meetings(&t.tooth)))
 	switch budget := a.pass.Options.Budget; {
 	case t.n >= throng || budget > 0 && weight > budget:
 		problem.Severity = rule.Error
@@ -108,44 +127,62 @@ func (a *analysis) collision(c *calendar, t *tooth) lint.Problem {
 
 // proposeAll adds the moves of all jobs of a collision.
 func (a *analysis) proposeAll(problem *lint.Problem, c *calendar, jobs []int, first *subject) {
-	a.propose(problem, first)
-	var others []lint.Edit
+	a.moveToo(problem, first)
 	for _, j := range jobs {
 		if s := c.group[j]; s != first {
-			if m := a.plan().move(s.Entry); m != nil && m.Edit != nil {
-				others = append(others, *m.Edit)
-			}
+			a.moveToo(problem, s)
 		}
 	}
-	switch {
-	case len(others) == 0:
-	case problem.Fix == nil: // the first job stays where it is
-		edit := others[0]
-		edit.With = others[1:]
-		problem.Fix, problem.Advice = &edit, edit.Text
-	default:
-		edit := *problem.Fix
-		edit.With = others
-		problem.Fix = &edit
+	if problem.Fix == nil {
+		return
 	}
-	if problem.Fix != nil {
-		for _, g := range a.plan().Groups {
-			if g.Group == first.Group {
-				problem.Effect = fmt.Sprintf("busiest minute %g → %g starts", g.Before.Starts, g.After.Starts)
-			}
+	for _, g := range a.plan().Groups {
+		if g.Group == first.Group {
+			problem.Effect = fmt.Sprintf("busiest minute %g → %g starts", g.Before.Starts, g.After.Starts)
 		}
 	}
 }
 
+// moveToo adds the planned move of a job to a problem's fix.
+func (a *analysis) moveToo(problem *lint.Problem, s *subject) {
+	m := a.plan().move(s.Entry)
+	if m == nil {
+		return
+	}
+	if problem.Fix == nil {
+		whole := *m.Edit
+		problem.Fix, problem.Advice = &whole, whole.Text
+		return
+	}
+	one := *m.Edit
+	one.With = nil
+	problem.Fix.With = slices.Concat(problem.Fix.With, []lint.Edit{one}, m.Edit.With)
+}
+
 // often says how many times a year something happens, in the words people use.
 func often(times int) string {
-	switch {
-	case times > 8000:
-		return fmt.Sprintf("%.3g times an hour", float64(times)/8766)
-	case times >= 360:
-		return fmt.Sprintf("%.3g times a day", float64(times)/365.25)
-	case times >= 50:
-		return fmt.Sprintf("%.3g times a week", float64(times)/52.18)
+	for _, unit := range []struct {
+		name  string
+		count float64 // how many there are in a year
+	}{{"hour", 8766}, {"day", 365.25}, {"week", 52.18}} {
+		n := float64(times) / unit.count
+		whole := math.Round(n)
+		switch {
+		case n < 0.98:
+		case math.Abs(n-whole) > 0.02*n:
+			return fmt.Sprintf("about %.1f times %s %s", n, article(unit.name), unit.name)
+		case whole == 1:
+			return "every " + unit.name
+		default:
+			return fmt.Sprintf("%.0f times %s %s", whole, article(unit.name), unit.name)
+		}
 	}
 	return count(times, "time") + " a year"
+}
+
+func article(noun string) string {
+	if noun == "hour" {
+		return "an"
+	}
+	return "a"
 }

@@ -65,7 +65,7 @@ func coincidence(p *lint.Pass, c *calendar, t *tooth) lint.Problem {
 	first := c.group[slices.MinFunc(jobs, func(a, b int) int {
 		return cmp.Compare(c.slots[c.slotOf[a]].fires, c.slots[c.slotOf[b]].fires)
 	})]
-	problem := first.problem(&ruleHS111, "%s meet in one minute %s, next on %s", count(t.n, "job"), often(t.times),
+	problem := first.problem(&ruleHS111, "%s meet in one minute %s, next on %s", count(t.n, "job"), often(c.meetings(t)),
 		nextMeeting(p, c, jobs))
 	for _, j := range jobs {
 		if s := c.group[j]; s != first && len(problem.Related) < maxRelated {

@@ -29,12 +29,8 @@ func checkHS140() lint.Check {
 			}
 			end := len(t.File.Data)
 			problem := tableProblem(&ruleHS140, t, t.File.LineSpan(t.File.Lines()), "final newline", message)
-			newline := "\n"
-			if t.File.CRLF() {
-				newline = "\r\n"
-			}
 			problem.Fix = &lint.Edit{
-				File: t.File.Path, Span: lint.Span{Start: end, End: end}, New: newline, Safe: true,
+				File: t.File.Path, Span: lint.Span{Start: end, End: end}, New: "\n", Safe: true,
 				Text: t.File.Line(t.File.Lines()),
 			}
 			problem.Advice = "add a newline at the end of the file"

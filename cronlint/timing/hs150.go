@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/herdscan/herdscan/comb/rule"
-	"github.com/herdscan/herdscan/cronlint/job"
 	"github.com/herdscan/herdscan/cronlint/lint"
 )
 
@@ -22,13 +21,15 @@ var ruleHS150 = rule.Rule{
 
 func checkHS150(a *analysis) lint.Check {
 	return lint.Check{Rule: &ruleHS150, CrossFile: true, ExampleFile: "backup.timer", Run: func(p *lint.Pass) {
+		mended := map[*unit]bool{} // one delay is enough for all events of a unit
 		for _, s := range a.of(p).all {
 			if s.unit == nil || s.unit.window() > 0 || s.pinned() || s.Schedule.MinutesOfHour()&1 == 0 || s.Schedule.Seconds&1 == 0 {
 				continue
 			}
 			problem := s.problem(&ruleHS150, "%s is a round time and has no random delay", s.Raw)
-			problem.Fix = delayEdit(s, p)
-			if problem.Fix != nil {
+			if !mended[s.unit] {
+				mended[s.unit] = true
+				problem.Fix = delayEdit(s, p)
 				problem.Advice = problem.Fix.Text
 			}
 			p.Report(problem)
@@ -41,10 +42,6 @@ const fixedDelaySince = 247
 
 // delayEdit adds a random delay below the OnCalendar= line.
 func delayEdit(s *subject, p *lint.Pass) *lint.Edit {
-	d, ok := s.Detail.(*job.TimerEvent)
-	if !ok {
-		return nil
-	}
 	newline := "\n"
 	if s.File.CRLF() {
 		newline = "\r\n"
@@ -54,7 +51,7 @@ func delayEdit(s *subject, p *lint.Pass) *lint.Edit {
 	if v := p.Options.SystemdVersion; v == 0 || v >= fixedDelaySince {
 		text += newline + "FixedRandomDelay=true"
 	}
-	at := d.Key.Span.End
+	at := s.Span.End
 	e := &lint.Edit{File: s.File.Path, Span: lint.Span{Start: at, End: at}, New: newline + text, Text: text, Safe: true}
 	if e.Why = s.doubt(); e.Why != "" {
 		e.Safe = false

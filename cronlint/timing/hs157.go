@@ -10,7 +10,7 @@ import (
 var ruleHS157 = rule.Rule{
 	ID: "HS157", Name: "delay-longer-than-period", Severity: rule.Warning,
 	Title: "The random delay is longer than the time to the next start",
-	Why: "A start may be delayed beyond the next one, which is then skipped: the job runs less often than written.",
+	Why:   "A start may be delayed beyond the next one, which is then skipped: the job runs less often than written.",
 	Decided: "RandomizedDelaySec= is greater than the shortest time between two starts. Equal is allowed: Debian ships " +
 		"such timers.",
 	Before: "[Timer]\nOnCalendar=hourly\nRandomizedDelaySec=2h\n",

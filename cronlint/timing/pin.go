@@ -12,7 +12,7 @@ import (
 
 var (
 	// meantTime are words of jobs whose time usually has a meaning.
-	meantTime = regexp.MustCompile(`(?i)midnight|\beod\b|end.of.day|rotat|invoice|billing|\bclos(?:e|ing)\b|payroll|market|\border|digest|report|yesterday|date\s+(?:-d|--date)`)
+	meantTime = regexp.MustCompile(`(?i)midnight|\beod\b|end.of.day|rotat|invoice|billing|\bclos(?:e|ing)\b|payroll|market|\border|digest|(?:^|[^-\w])report|yesterday|date\s+(?:-d|--date)`)
 	// writtenTime is a comment that tells when the job runs.
 	writtenTime = regexp.MustCompile(`(?i)\b\d{1,2}[:.]\d{2}\b|\b\d{1,2}\s?(?:am|pm)\b|\bmidnight\b|\bnoon\b|\bo'clock\b|\bon the hour\b|\btop of the hour\b|\bat minute\b`)
 )
@@ -20,11 +20,11 @@ var (
 // doubt is why a move of the job may change what a human meant; "" if nothing
 // speaks against it.
 func (s *subject) doubt() string {
-	if m := meantTime.FindString(s.Command); m != "" {
+	if m := strings.TrimSpace(meantTime.FindString(s.Command)); m != "" {
 		return fmt.Sprintf("%q in the command suggests that the time has a meaning", strings.ToLower(m))
 	}
 	for _, comment := range s.comments() {
-		if m := meantTime.FindString(comment); m != "" {
+		if m := strings.TrimSpace(meantTime.FindString(comment)); m != "" {
 			return fmt.Sprintf("the comment says %q: the time may have a meaning", strings.ToLower(m))
 		}
 		if m := writtenTime.FindString(comment); m != "" {

@@ -16,7 +16,7 @@ import (
 type Move struct {
 	Entry *lint.Entry
 	To    string     // the schedule to write
-	Edit  *lint.Edit // nil where the bytes of the file are not the schedule itself
+	Edit  *lint.Edit // with the edits of the jobs that keep their distance to it
 }
 
 // A Peak is the busiest minute of a year.
@@ -70,22 +70,50 @@ func planGroup(group []*subject, year int, seed string, all bool) GroupPlan {
 	before := newCalendar(group, year)
 	g := GroupPlan{Group: group[0].Group, Jobs: len(group), GridBefore: before.grid()}
 	g.Before.Starts, g.Before.At = before.busiest()
-	pl := newPlanner(group, seed)
-	pl.run(year, all)
+	pl := newPlanner(group, year, seed)
+	pl.run(all)
 	after := newCalendar(pl.placed(), year)
 	g.After.Starts, g.After.At = after.busiest()
 	g.GridAfter = after.grid()
-	for _, s := range group {
-		if text := pl.text[s]; text != s.Raw {
-			g.Moves = append(g.Moves, Move{Entry: s.Entry, To: text, Edit: s.edit(text)})
+	g.Moves = pl.moves()
+	return g
+}
+
+// moves are the jobs that stand elsewhere now. The edits of a chain belong
+// together: each holds the others, and one that is unsafe makes all unsafe.
+func (p *planner) moves() (moves []Move) {
+	edits := map[*subject]*lint.Edit{}
+	for _, s := range p.group {
+		if text := p.text[s]; text != s.Raw {
+			edits[s] = s.edit(text)
 		}
 	}
-	return g
+	for _, s := range p.group {
+		e := edits[s]
+		if e == nil {
+			continue
+		}
+		whole := *e
+		for _, other := range p.runs[s] {
+			if o := edits[other]; o != nil && other != s {
+				whole.With = append(whole.With, *o)
+				if !o.Safe {
+					whole.Safe, whole.Why = false, cmp.Or(whole.Why, o.Why)
+				}
+			}
+		}
+		for i := range whole.With {
+			whole.With[i].Safe, whole.With[i].Why = whole.Safe, whole.Why
+		}
+		moves = append(moves, Move{Entry: s.Entry, To: p.text[s], Edit: &whole})
+	}
+	return moves
 }
 
 // planner holds where each job of a group stands, and the load that makes.
 type planner struct {
 	seed  string
+	year  int
 	group []*subject
 	runs  map[*subject][]*subject // the jobs that move together: a chain, or one alone
 	at    map[*subject]*schedule.Schedule
@@ -93,9 +121,9 @@ type planner struct {
 	load  [minutesPerDay]float64
 }
 
-func newPlanner(group []*subject, seed string) *planner {
+func newPlanner(group []*subject, year int, seed string) *planner {
 	p := &planner{
-		seed: seed, group: group, runs: chains(group),
+		seed: seed, year: year, group: group, runs: chains(group),
 		at: map[*subject]*schedule.Schedule{}, text: map[*subject]string{},
 	}
 	for _, s := range group {
@@ -129,7 +157,7 @@ const planPasses = 8
 
 // run moves first the jobs that must move, then those that start together
 // with others and can stand in a quieter minute, until none can.
-func (p *planner) run(year int, all bool) {
+func (p *planner) run(all bool) {
 	var must []*subject
 	for _, s := range p.group {
 		if s.canMove() && (all || violates(s)) {
@@ -141,7 +169,7 @@ func (p *planner) run(year int, all bool) {
 	}
 	p.place(must, true)
 	for range planPasses {
-		if !p.place(p.crowded(year), false) {
+		if !p.place(p.crowded(), false) {
 			return
 		}
 	}
@@ -149,8 +177,8 @@ func (p *planner) run(year int, all bool) {
 
 // crowded are the jobs that start together with others, but for one of each
 // set that may stay.
-func (p *planner) crowded(year int) (jobs []*subject) {
-	c := newCalendar(p.placed(), year)
+func (p *planner) crowded() (jobs []*subject) {
+	c := newCalendar(p.placed(), p.year)
 	marked := make([]bool, len(p.group))
 	teeth := c.teeth()
 	for i := range teeth {
@@ -182,8 +210,11 @@ func (s *subject) canMove() bool {
 	if s.pinned() || s.spread() || s.unit != nil || s.script.tick || minuteShape(s.Schedule).period == 0 {
 		return false
 	}
-	_, dependabot := s.Detail.(*job.Dependabot)
-	return !dependabot && s.File.Text(s.Field) == s.Raw
+	switch s.Detail.(type) {
+	case *job.Dependabot, *job.CodeLiteral, *job.Ansible:
+		return false
+	}
+	return s.File.Text(s.Field) == s.Raw
 }
 
 // violates reports whether the job alone stands where everybody's jobs stand.
@@ -286,7 +317,8 @@ func (p *planner) candidates(run []*subject, lo, hi int) (deltas []int) {
 }
 
 // fits reports whether every member can be written with the shift, stays in
-// its window, and does not end up at minute 0.
+// its window, does not end up at minute 0, and does not come into or out of an
+// hour that the clocks skip or repeat.
 func (p *planner) fits(run []*subject, delta int) bool {
 	for _, s := range run {
 		sh := minuteShape(p.at[s])
@@ -294,7 +326,7 @@ func (p *planner) fits(run []*subject, delta int) bool {
 			return false
 		}
 		moved := proved(s.Schedule, sh.moved(p.text[s], sh.phase+delta))
-		if moved == nil || !s.inWindow(moved) {
+		if moved == nil || !s.inWindow(moved) || s.meetsClockChange(moved, p.year) != s.meetsClockChange(s.Schedule, p.year) {
 			return false
 		}
 	}
