@@ -30,7 +30,7 @@ func (a *analyser) combCauses(h *herd) []Cause {
 	var out []Cause
 	keep := func(c Cause) {
 		c.Score = math.Round(math.Max(0, math.Min(1, c.Score))*100) / 100
-		if c.Score >= 0.15 {
+		if c.Score >= 0.2 {
 			out = append(out, c)
 		}
 	}
@@ -101,7 +101,7 @@ func (a *analyser) hotKeyCause(h *herd) Cause {
 	}
 	c.Score = 0.55 + 0.4*h.f.Identical
 	if h.single {
-		c.Score = 0.8
+		c.Score = 0.9
 	}
 	if h.comb.Lock == comb.WallClock {
 		c.Score -= 0.25
@@ -128,7 +128,7 @@ func (a *analyser) ttlCause(h *herd) Cause {
 		c.Score -= 0.15
 		c.Why = fmt.Sprintf("from the log alone: the period of %v keeps no schedule, as a TTL plus the time to rebuild does", round(h.comb.Period))
 	default:
-		c.Why = fmt.Sprintf("from the log alone: each period is a TTL of %v plus %v", ttl, round(h.comb.Period-ttl))
+		c.Why = fmt.Sprintf("from the log alone: each period is a TTL of %v plus %v", ttl, round(max(h.comb.Period-ttl, 0)))
 		if d := a.rebuild(h); d > 0 {
 			if k := (h.comb.Period - ttl).Seconds() / d.Seconds(); k > 0.4 && k < 4 {
 				c.Score += 0.15
@@ -139,6 +139,14 @@ func (a *analyser) ttlCause(h *herd) Cause {
 	c.Score += 0.3 * (h.reads() - 0.6)
 	if h.f.Identical < 0.5 && h.f.Texts > 2 {
 		c.Score += 0.1
+		if h.comb.Lock == comb.WallClock && h.f.HostsATooth > 1 && !h.replica {
+			c.Score += 0.15 // several clients ask for different values: no job does that
+		}
+	} else {
+		c.Score -= 0.15 * h.f.Identical
+	}
+	if h.comb.Lock == comb.WallClock && h.comb.Drift > 2*h.comb.DriftErr && h.comb.Drift > 50*time.Millisecond {
+		c.Score += 0.2
 	}
 	if !h.concurrent() {
 		c.Score -= 0.3
@@ -180,11 +188,24 @@ func (a *analyser) cronCause(h *herd) Cause {
 	} else if h.f.HostsATooth > 2 {
 		c.Score -= 0.15
 	}
-	if past := h.comb.Anchor.Sub(h.comb.Anchor.Truncate(time.Minute)); past < 3*time.Second {
+	if h.comb.Period.Round(time.Second)%time.Minute != 0 {
+		c.Score -= 0.2
+		c.Why += " (no crontab can do that: a timer)"
+	}
+	if past := pastMinute(h.comb.Teeth); past < 3*time.Second {
 		c.Score += 0.1
 		c.Why += fmt.Sprintf(", %.1f s past a full minute", past.Seconds())
 	}
 	return c
+}
+
+// pastMinute returns how long after a full minute the median tooth begins.
+func pastMinute(teeth []comb.Tooth) time.Duration {
+	past := make([]float64, len(teeth))
+	for i, t := range teeth {
+		past[i] = float64(t.At.Add(time.Second / 2).Sub(t.At.Add(time.Second / 2).Truncate(time.Minute)))
+	}
+	return max(0, time.Duration(median(past))-time.Second/2)
 }
 
 func (a *analyser) retryCause(h *herd) Cause {
@@ -217,7 +238,7 @@ func (a *analyser) retryCause(h *herd) Cause {
 			break
 		}
 	}
-	if h.main.texts.distinct() < h.main.n/3 && h.f.Identical < 0.2 {
+	if repeats := h.main.n - min(h.main.texts.distinct(), h.main.n); repeats > h.f.Count/2 && h.f.Identical < 0.5 {
 		c.Score += 0.15
 		c.Why += ", the same statements each time"
 	}
@@ -271,6 +292,9 @@ func (a *analyser) stampedeCauses(f *Finding, c *class, list []Burst) []Cause {
 	why := fmt.Sprintf("from the log alone: up to %d copies of one statement within a second, from %d clients", f.Second, f.HostsATooth)
 	if f.HostsATooth == 0 {
 		why = fmt.Sprintf("from the log alone: up to %d copies of one statement within a second", f.Second)
+	}
+	if !isRead(c.shape) {
+		return []Cause{{Kind: CauseUnknown, Score: 0.5, Why: why + ", and it writes: no cache would answer it", RefutedBy: "one client that sends it once"}}
 	}
 	out := []Cause{{Kind: CauseHotKey, Score: score, Why: why, RefutedBy: "copies that stay when one caller alone may refill this value"}}
 	if len(list) == 1 && a.span > time.Minute {

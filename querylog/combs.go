@@ -73,7 +73,7 @@ func (a *analyser) herdOf(fam comb.Family) *herd {
 	for _, c := range h.classes {
 		h.f.Texts += c.texts.distinct()
 	}
-	h.replica, h.single = h.batches()
+	h.replica, h.single = a.batches(h)
 	return h
 }
 
@@ -92,8 +92,10 @@ func (a *analyser) followersOnly(h *herd, fam comb.Family) *herd {
 }
 
 // batches says whether every client sends the same batch in a tooth, and
-// whether that batch is a single read: one refill a process.
-func (h *herd) batches() (replica, single bool) {
+// whether that batch is a single read: one refill a process. Batches with
+// different texts count only on the wall clock and for most of the log: load
+// that is balanced well looks the same for a while.
+func (a *analyser) batches(h *herd) (replica, single bool) {
 	same, alike, one := 0, 0, 0
 	for _, cr := range h.crowds {
 		if cr.hosts() < 2 {
@@ -115,7 +117,8 @@ func (h *herd) batches() (replica, single bool) {
 	if single {
 		return false, true
 	}
-	return batch || 5*alike >= 4*n && h.comb.Lock == comb.WallClock, false
+	life := h.comb.Teeth[n-1].At.Sub(h.comb.Teeth[0].At)
+	return batch || 5*alike >= 4*n && h.comb.Lock == comb.WallClock && 2*life > a.span, false
 }
 
 // report judges a herd and adds its findings.
@@ -218,10 +221,57 @@ func (a *analyser) spikes() []spikeGroup {
 			found = append(found, spikeGroup{a.windowOf(sp.Tooth), a.risen(set, a.windowOf(sp.Tooth))})
 		}
 	}
+	if g, ok := a.coldStart(reads); ok {
+		found = append(found, g)
+	}
 	found = slices.DeleteFunc(found, func(g spikeGroup) bool {
 		return len(g.classes) == 0 || a.taken(time.Unix(0, g.from)) || a.inTeeth(g.window)
 	})
 	return mergeSpikes(found)
+}
+
+// What counts as a cold start that no single statement shows.
+const (
+	coldWindow = int64(2 * time.Second)
+	coldCount  = 50  // reads in it
+	coldFactor = 2.2 // times the next busiest moment
+)
+
+// coldStart looks for the one moment at which several cacheable statements
+// rise together, far beyond every other moment. That they agree is evidence
+// which the sum alone does not show among heavy-tailed bursts.
+func (a *analyser) coldStart(reads []*class) (spikeGroup, bool) {
+	var best, second uint64
+	var at int64
+	list := slices.Collect(a.series(reads...).Bins())
+	peaks := make([]uint64, len(list)) // statements in the window that begins at each bin
+	j := 0
+	var sum uint64
+	for i, b := range list {
+		for ; j < len(list) && list[j].At < b.At+coldWindow; j++ {
+			sum += list[j].N
+		}
+		peaks[i] = sum
+		sum -= b.N
+		if peaks[i] > best {
+			best, at = peaks[i], b.At
+		}
+	}
+	for i, b := range list {
+		if b.At > at+3*coldWindow || b.At < at-3*coldWindow {
+			second = max(second, peaks[i])
+		}
+	}
+	w := window{at - a.bin/2, at + coldWindow + a.bin/2}
+	if best < coldCount || float64(best) < coldFactor*float64(second) || a.span < time.Minute {
+		return spikeGroup{}, false
+	}
+	g := spikeGroup{w, a.risen(reads, w)}
+	if len(g.classes) < 2 {
+		return g, false
+	}
+	cr := a.crowdOf(g.classes, w)
+	return g, cr.hosts() > 1 || cr.connections() > 1
 }
 
 // risen returns the classes that take part in a spike of their sum.
@@ -290,7 +340,7 @@ func (a *analyser) oneOff(g spikeGroup) {
 	}
 	_, f.Second = a.peakIn(g.classes, g.window)
 	for _, o := range a.outages {
-		if g.from >= o.from && g.from-o.to < int64(time.Minute) {
+		if g.to >= o.from && g.from-o.to < int64(time.Minute) {
 			f.Outage = time.Unix(0, o.to).UTC()
 		}
 	}

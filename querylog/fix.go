@@ -3,7 +3,6 @@ package querylog
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/herdscan/herdscan/comb"
 )
@@ -61,16 +60,23 @@ func (a *analyser) fixCron(h *herd) Fix {
 		}
 	}
 	e := comb.Effect{PeakBefore: float64(h.comb.Peak), PeakAfter: math.Min(float64(largest), float64(h.comb.Peak)), Unit: "queries/s"}
-	if len(h.classes) < 2 || a.ownBatch(h) {
-		return Fix{Text: "one job: give it a time of its own, away from others", Effect: &e}
+	if a.ownBatch(h) {
+		return Fix{Text: "nothing to do while it keeps this time to itself"}
 	}
-	return Fix{Text: fmt.Sprintf("spread the jobs that start %.1f s past the full minute over the %v between two starts", h.comb.Anchor.Sub(h.comb.Anchor.Truncate(time.Minute)).Seconds(), round(h.comb.Period)), Effect: &e}
+	if len(h.classes) < 2 {
+		return Fix{Text: "one job: let its workers start spread over a part of the period", Effect: nil}
+	}
+	return Fix{Text: fmt.Sprintf("spread the jobs that start %.1f s past the full minute over the %v between two starts", pastMinute(h.comb.Teeth).Seconds(), round(h.comb.Period)), Effect: &e}
 }
 
 // fixStampede proposes that one caller refills.
 func fixStampede(f *Finding) Fix {
 	after := float64(max(f.HostsATooth, 1))
 	before := float64(f.Second)
+	if len(f.Members) > 0 && !isRead(f.Members[0].Shape) {
+		e := comb.Effect{PeakBefore: before, PeakAfter: 1, Unit: "queries/s"}
+		return Fix{Text: "send it once: a claim with a TTL (SET name client NX EX 60), a queue, or a batch", Effect: &e}
+	}
 	e := comb.Effect{PeakBefore: before, PeakAfter: math.Min(after, before), Unit: "queries/s"}
 	return Fix{
 		Text:   fmt.Sprintf("let one caller refill (single-flight in each process, or a lock): %d -> %.0f at once, or 1; jitter alone does not help one hot key", f.Second, e.PeakAfter),

@@ -29,7 +29,8 @@ func (a *analyser) findOutages() {
 	all := a.series(a.classes...)
 	last, n := int64(0), 0
 	mean := a.span.Seconds() / float64(max(all.Len(), 1))
-	limit := max(int64(5*time.Second), int64(20*mean*float64(time.Second)))
+	// A Poisson stream has no pause this long among so many, but for one chance in 3000.
+	limit := max(int64(5*time.Second), int64(mean*(math.Log(float64(max(all.Len(), 1)))+8)*float64(time.Second)))
 	for b := range all.Bins() {
 		if n > 0 && b.At-last > limit {
 			a.outages = append(a.outages, outage{last, b.At, fmt.Sprintf("no statement for %.0f s", float64(b.At-last)/1e9)})

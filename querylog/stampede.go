@@ -21,13 +21,12 @@ const (
 	maxFindings = 10000
 )
 
-// stampedes reports HS502: many copies of one identical read together, also when it happens once.
+// stampedes reports HS502: many copies of one identical statement together, also when it happens once.
 func (a *analyser) stampedes() {
 	for _, c := range a.classes {
-		if c.follower || c.artefact() || !isRead(c.shape) {
-			continue
+		if !c.follower && !c.artefact() {
+			a.stampede(c)
 		}
-		a.stampede(c)
 	}
 }
 
@@ -87,7 +86,7 @@ const (
 	missRate    = 1.0  // repeated misses a second that harm
 	missShare   = 0.10 // or of all statements,
 	missSome    = 0.05 // if there are at least so many a second
-	missNote    = 0.02 // fewer a second are not told
+	missNote    = 0.5  // fewer a second are not told, unless they are missShare
 )
 
 // missingRows reports HS506: reads of rows that are not there, again and again.
@@ -130,7 +129,7 @@ func (a *analyser) missingRows() {
 		share := float64(s.repeats) / float64(max(a.out.Statements, 1))
 		unknown := c.sentKnown == 0
 		switch {
-		case unknown && rate < missRate, rate < missNote:
+		case unknown && rate < missRate, rate < missNote && share < missShare:
 			continue
 		case unknown:
 			f.note("the log has no row counts: a slow log with long_query_time=0 would tell whether the rows exist")

@@ -75,15 +75,21 @@ func (cr *crowd) even() bool {
 	return float64(hi-lo) <= 0.1*float64(hi)
 }
 
-// burstsIn returns the bursts of a class whose first copy lies in a window.
+// burstsIn returns the bursts of a class that have a start in a window.
 func (a *analyser) burstsIn(c *class, w window) []Burst {
 	list := a.bursts[c]
-	lo, _ := slices.BinarySearchFunc(list, w.from, func(b Burst, t int64) int { return cmp.Compare(b.Start.UnixNano(), t) })
-	hi := lo
-	for hi < len(list) && list[hi].Start.UnixNano() < w.to {
-		hi++
+	lo, _ := slices.BinarySearchFunc(list, w.from-maxRunSpan, func(b Burst, t int64) int { return cmp.Compare(b.Start.UnixNano(), t) })
+	var out []Burst
+	for _, b := range list[lo:] {
+		at := b.Start.UnixNano()
+		if at >= w.to {
+			break
+		}
+		if at+int64(b.Span) >= w.from {
+			out = append(out, b)
+		}
 	}
-	return list[lo:hi]
+	return out
 }
 
 // gather sums up the teeth of a finding.
