@@ -42,6 +42,7 @@ type chain struct {
 	close  func()
 	wait   waitMeter
 	queue  []redis.Cmder
+	sent   time.Time
 
 	free chan *page
 	read int // keys listed so far
@@ -196,49 +197,72 @@ func (c *chain) ask(ctx context.Context, current, next *page) error {
 }
 
 func (c *chain) exec(ctx context.Context, current *page, from, to int, next *page) error {
+	for try := 0; ; try++ {
+		if err := c.roundTrip(ctx, current, from, to, next); err != nil || from == to {
+			return err
+		}
+		base, slack, err := c.base(current)
+		if err != nil {
+			return err
+		}
+		if slack >= maxSlack && try < clockTries {
+			next = nil // it was listed already
+			continue
+		}
+		c.part.slack.Store(max(c.part.slack.Load(), int64(slack/time.Millisecond)))
+		return current.decode(to-from, base)
+	}
+}
+
+const (
+	// maxSlack is how long the server may take from the first of a page's relative expiries to the last: it might
+	// have been interrupted in between, and then they are as wrong as that took.
+	maxSlack   = 2 * time.Millisecond
+	clockTries = 4
+)
+
+func (c *chain) roundTrip(ctx context.Context, current *page, from, to int, next *page) error {
 	c.queue = c.queue[:0]
 	if from < to {
 		current.expiries.reset()
+		current.clock.reset()
 		if c.method.hasClock {
-			current.clock.reset()
 			c.queue = append(c.queue, current.clockCmd)
 		}
 		c.queue = append(c.queue, current.expiryCmds(c.method.command, from, to)...)
+		if c.method.hasClock {
+			c.queue = append(c.queue, current.clockCmd)
+		}
 	}
 	if next != nil {
 		c.queue = append(c.queue, next.scanCmd)
 	}
 	pipe := c.conn.Pipeline()
 	_ = pipe.BatchProcess(ctx, c.queue...) // queues only: it never fails
-	sent := time.Now()
+	c.sent = time.Now()
 	c.wait.total = 0
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
 	}
 	c.part.pacer.done(c.wait.total, to-from)
-	if from == to {
-		return nil
-	}
-	base, err := c.base(current, sent)
-	if err != nil {
-		return err
-	}
-	return current.decode(to-from, base)
+	return nil
 }
 
-// base is the server's clock for relative expiries.
-func (c *chain) base(g *page, sent time.Time) (int64, error) {
+// base is the server's clock in Unix ms before relative expiries were asked for, and the time it took to answer all.
+func (c *chain) base(g *page) (ms int64, slack time.Duration, err error) {
 	switch {
 	case c.method.command != "pttl":
-		return 0, nil
-	case c.method.hasClock:
-		ms, err := timeReply(g.clock.b)
-		if err != nil {
-			return 0, fmt.Errorf("read the server's clock: %w", err)
-		}
-		return ms, nil
+		return 0, 0, nil
+	case !c.method.hasClock:
+		return c.sent.Add(c.method.offset).UnixMilli(), 0, nil
 	}
-	return sent.Add(c.method.offset).UnixMilli(), nil
+	p := replyParser{g.clock.b}
+	before, err1 := p.time()
+	after, err2 := p.time()
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, 0, fmt.Errorf("read the server's clock: %w", err)
+	}
+	return before.UnixMilli(), after.Sub(before), nil
 }
 
 // connect makes the chain's own connection unless it is there. It closes when ctx ends, which unblocks a pending read.

@@ -14,12 +14,12 @@ const defaultDatabases = 16
 // databases returns the size of each database to read: the one of the address, or all that hold keys. Database 0 is
 // always among the latter, so that an empty server has a part to report on.
 func (r *Redis) databases(ctx context.Context, n *node) (map[int]uint64, error) {
-	if r.target.hasDB || n.info.Mode == "cluster" {
-		size, err := n.size(ctx, r.target.db)
+	if r.topo.target.hasDB || n.info.Mode == "cluster" {
+		size, err := n.size(ctx, r.topo.target.db)
 		if _, missing := commandError(n.name, "dbsize", err); missing {
 			err = nil
 		}
-		return map[int]uint64{r.target.db: size}, err
+		return map[int]uint64{r.topo.target.db: size}, err
 	}
 	var text string
 	err := n.use(ctx, 0, func(ctx context.Context, c *redis.Client) (err error) {

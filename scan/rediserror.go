@@ -32,6 +32,8 @@ const (
 	ProblemNotRedis              // something else answers there
 	ProblemLoading               // the server is still loading its data
 	ProblemDatabase              // the database does not exist
+	ProblemMaster                // the sentinel knows no such master
+	ProblemNoCluster             // the server is not part of a cluster
 )
 
 // problemText has the sentence for each problem and the way out.
@@ -48,6 +50,8 @@ var problemText = map[Problem][2]string{
 	ProblemCertificate:   {"TLS certificate not accepted", "give the CA, a client certificate and key, or accept any certificate"},
 	ProblemNotRedis:      {"not a Redis server", "is the port right?"},
 	ProblemLoading:       {"the server is loading its data", "try again when it is done"},
+	ProblemMaster:        {"the sentinel knows no master of that name", "redis-sentinel://host:port/NAME: see sentinel monitor NAME in its configuration"},
+	ProblemNoCluster:     {"the server is not part of a cluster", "use redis:// instead of redis-cluster://"},
 	ProblemDatabase:      {"the database does not exist", "choose another number after the / of the address"},
 }
 
@@ -150,7 +154,7 @@ func serverError(addr string, err error) error {
 	e := &ServerError{Addr: addr, Problem: problem, Err: err}
 	switch problem {
 	case ProblemRefused, ProblemUnknownHost, ProblemNoTLS, ProblemNeedsTLS, ProblemNotRedis, ProblemTimeout,
-		ProblemNeedsPassword:
+		ProblemNeedsPassword, ProblemNoCluster:
 		e.Err = nil
 	}
 	return e
@@ -201,6 +205,8 @@ func problemOfReply(text string) Problem {
 		return ProblemLoading
 	case strings.Contains(text, "DB index is out of range"), strings.Contains(text, "invalid DB index"):
 		return ProblemDatabase
+	case strings.Contains(text, "cluster support disabled"):
+		return ProblemNoCluster
 	case strings.Contains(text, "HTTP/1."):
 		return ProblemNotRedis
 	}

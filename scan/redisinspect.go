@@ -3,6 +3,8 @@ package scan
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,11 +35,10 @@ func (r *Redis) Inspect(ctx context.Context, keys []KeyRef) ([]Detail, error) {
 	for i, k := range keys {
 		details[i].KeyRef = k
 	}
-	frequency := strings.Contains(r.nodes[0].info.Policy, "lfu")
-	err := r.each(ctx, keys, func(ctx context.Context, pipe redis.Pipeliner, i int) func() {
+	err := r.each(ctx, keys, func(n *node, pipe redis.Pipeliner, i int) func() {
 		name := string(keys[i].Name)
 		kind := pipe.Type(ctx, name)
-		if frequency {
+		if strings.Contains(n.info.Policy, "lfu") {
 			freq := pipe.ObjectFreq(ctx, name)
 			return func() {
 				details[i].setType(kind)
@@ -74,35 +75,31 @@ func (d *Detail) setFreq(reply *redis.IntCmd) {
 // Reread asks again when each key expires: Unix ms, NoExpiry, or Gone for a key that does not exist any more. The
 // answer is in the order of keys. A refusal to tell one key's expiry is an error.
 func (r *Redis) Reread(ctx context.Context, keys []KeyRef) ([]int64, error) {
-	method, _, err := r.nodes[0].chooseExpiry(ctx)
-	if err != nil {
-		return nil, err
+	methods := make(map[*node]expiryMethod)
+	for _, s := range r.shards {
+		if s.err != nil {
+			continue
+		}
+		m, _, err := s.node.chooseExpiry(ctx)
+		if err != nil {
+			return nil, err
+		}
+		methods[s.node] = m
 	}
 	expires := make([]int64, len(keys))
 	var refused []error
-	err = r.each(ctx, keys, func(ctx context.Context, pipe redis.Pipeliner, i int) func() {
-		asked := time.Now()
-		var clock *redis.TimeCmd
-		if method.hasClock {
-			clock = pipe.Time(ctx)
-		}
-		reply := redis.NewIntCmd(ctx, method.command, keys[i].Name)
-		reply.SetFirstKeyPos(1)
-		_ = pipe.Process(ctx, reply)
+	err := r.each(ctx, keys, func(n *node, pipe redis.Pipeliner, i int) func() {
+		clock := methods[n].clock(ctx, pipe)
+		reply := redis.NewIntCmd(ctx, methods[n].command, keys[i].Name)
+		_ = pipe.Process(ctx, reply) // queues only
 		return func() {
 			if err := reply.Err(); err != nil {
 				refused = append(refused, err)
 				return
 			}
-			expires[i] = reply.Val()
-			if expires[i] < 0 || method.command == "pexpiretime" {
-				return
+			if expires[i] = reply.Val(); expires[i] >= 0 {
+				expires[i] += clock()
 			}
-			now := asked.Add(method.offset)
-			if clock != nil {
-				now = clock.Val()
-			}
-			expires[i] += now.UnixMilli()
 		}
 	})
 	if err == nil {
@@ -111,19 +108,42 @@ func (r *Redis) Reread(ctx context.Context, keys []KeyRef) ([]int64, error) {
 	return expires, err
 }
 
-// each runs pipelines over the keys, one database after the other. ask queues the commands for keys[i] and returns
-// what to do when they were answered. Error replies are left to that; only a failure to talk ends it.
-func (r *Redis) each(
-	ctx context.Context, keys []KeyRef, ask func(context.Context, redis.Pipeliner, int) func(),
-) error {
-	byDB := make(map[int][]int)
-	for i, k := range keys {
-		byDB[k.DB] = append(byDB[k.DB], i)
+// clock queues what is needed to make an answer absolute, and returns how to: a function that gives the Unix ms to
+// add, once the pipeline was run.
+func (m expiryMethod) clock(ctx context.Context, pipe redis.Pipeliner) func() int64 {
+	switch {
+	case m.command != "pttl":
+		return func() int64 { return 0 }
+	case m.hasClock:
+		now := pipe.Time(ctx)
+		return func() int64 { return now.Val().UnixMilli() }
 	}
-	for db, indexes := range byDB {
-		err := r.withKeys(ctx, db, func(ctx context.Context, c redis.Cmdable) error {
-			for from := 0; from < len(indexes); from += lookBatch {
-				if err := lookUp(ctx, c, indexes[from:min(from+lookBatch, len(indexes))], ask); err != nil {
+	asked := time.Now().Add(m.offset).UnixMilli()
+	return func() int64 { return asked }
+}
+
+// An asker queues the commands about keys[i] for a server and returns what to do when they were answered.
+type asker func(n *node, pipe redis.Pipeliner, i int) func()
+
+// each runs pipelines over the keys, one database of one server after the other. Error replies are left to ask; only
+// a failure to talk ends it.
+func (r *Redis) each(ctx context.Context, keys []KeyRef, ask asker) error {
+	type place struct {
+		shard, db int
+	}
+	places := make(map[place][]int)
+	for i, k := range keys {
+		at := place{r.shardOf(k.Name), k.DB}
+		places[at] = append(places[at], i)
+	}
+	for at, indexes := range places {
+		s := r.shards[at.shard]
+		if s.err != nil {
+			return s.err
+		}
+		err := s.node.use(ctx, at.db, func(ctx context.Context, c *redis.Client) error {
+			for batch := range slices.Chunk(indexes, lookBatch) {
+				if err := lookUp(ctx, s.node, c, batch, ask); err != nil {
 					return err
 				}
 			}
@@ -136,13 +156,20 @@ func (r *Redis) each(
 	return nil
 }
 
-func lookUp(
-	ctx context.Context, c redis.Cmdable, indexes []int, ask func(context.Context, redis.Pipeliner, int) func(),
-) error {
+// shardOf is the index of the shard that holds a key.
+func (r *Redis) shardOf(name []byte) int {
+	if len(r.shards) == 1 {
+		return 0
+	}
+	slot := keySlot(name)
+	return max(0, slices.IndexFunc(r.shards, func(s *shard) bool { return s.holds(slot) }))
+}
+
+func lookUp(ctx context.Context, n *node, c *redis.Client, indexes []int, ask asker) error {
 	pipe := c.Pipeline()
 	answered := make([]func(), len(indexes))
 	for i, index := range indexes {
-		answered[i] = ask(ctx, pipe, index)
+		answered[i] = ask(n, pipe, index)
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !isErrorReply(err) {
 		return err
@@ -153,33 +180,39 @@ func lookUp(
 	return nil
 }
 
-// withKeys runs do with a client that finds the keys of one database, wherever they are.
-func (r *Redis) withKeys(ctx context.Context, db int, do func(context.Context, redis.Cmdable) error) error {
-	return r.nodes[0].use(ctx, db, func(ctx context.Context, c *redis.Client) error { return do(ctx, c) })
-}
-
 // Info asks the deployment about itself. For several servers, sizes and counters are sums, and the rest is that of
-// the first.
+// the first one that answers.
 func (r *Redis) Info(ctx context.Context) (Info, error) {
-	for _, n := range r.nodes {
-		if err := n.loadInfo(ctx); err != nil {
+	var sum *Info
+	for _, s := range r.shards {
+		if s.err != nil {
+			continue
+		}
+		if err := s.node.open(ctx); err != nil {
 			return Info{}, err
 		}
+		if sum == nil {
+			first := s.node.info
+			sum = &first
+			continue
+		}
+		sum.add(&s.node.info)
 	}
-	return r.info(), nil
+	return *sum, nil
 }
 
-func (r *Redis) info() Info {
-	sum := r.nodes[0].info
-	for _, n := range r.nodes[1:] {
-		sum.MaxMemory += n.info.MaxMemory
-		sum.UsedMemory += n.info.UsedMemory
-		sum.Hits += n.info.Hits
-		sum.Misses += n.info.Misses
-		sum.Evicted += n.info.Evicted
-		sum.Expired += n.info.Expired
-		sum.Missing = append(sum.Missing, n.info.Missing...)
-		sum.Warnings = append(sum.Warnings, n.info.Warnings...)
+func (i *Info) add(o *Info) {
+	i.MaxMemory += o.MaxMemory
+	i.UsedMemory += o.UsedMemory
+	i.Hits += o.Hits
+	i.Misses += o.Misses
+	i.Evicted += o.Evicted
+	i.Expired += o.Expired
+	i.Missing = append(i.Missing, o.Missing...)
+	i.Warnings = append(i.Warnings, o.Warnings...)
+	dbs := maps.Clone(i.DBs)
+	for db, d := range o.DBs {
+		dbs[db] = DBInfo{Keys: dbs[db].Keys + d.Keys, Expires: dbs[db].Expires + d.Expires}
 	}
-	return sum
+	i.DBs = dbs
 }

@@ -47,7 +47,7 @@ func FuzzScanReply(f *testing.F) {
 		if err == nil && len(names) > len(raw) {
 			t.Errorf("%d names from %d bytes", len(names), len(raw))
 		}
-		_, _ = timeReply(raw)
+		_, _ = (&replyParser{raw}).time()
 		_, _ = (&replyParser{raw}).number()
 	})
 }

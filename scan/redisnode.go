@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ type node struct {
 	tls           *tls.Config
 	readOnly      bool // ask a replica of a cluster to serve reads
 	opts          *Options
+
+	only string // says that the rest of the cluster is out of sight, and why; "" if it is not
 
 	info        Info
 	clockOffset time.Duration // server's clock less ours when info was loaded
@@ -180,6 +183,22 @@ func (n *node) ping(ctx context.Context, c *redis.Client) error {
 		return nil
 	}
 	return err
+}
+
+// open connects and loads what the server tells about itself.
+func (n *node) open(ctx context.Context) error {
+	if err := n.connect(ctx); err != nil {
+		return err
+	}
+	if err := n.loadInfo(ctx); err != nil {
+		return err
+	}
+	if n.info.Role == "master" && n.info.Replicas > 0 {
+		n.info.Warnings = append(n.info.Warnings, fmt.Sprintf(
+			"%s is a primary with %d replicas: SCAN deletes expired keys that it meets there; a replica only hides them",
+			n.name, n.info.Replicas))
+	}
+	return nil
 }
 
 // loadInfo reads what the server tells about itself. That it may not be told is no error: Info.Missing says so.

@@ -18,6 +18,9 @@ type Options struct {
 	// Username and Password replace those of the URL when Password is not empty.
 	Username, Password string
 	TLS                TLSOptions
+	// SentinelUsername and SentinelPassword are for the sentinels themselves. Without, they are asked without a
+	// password, and if they want one, with that of the servers.
+	SentinelUsername, SentinelPassword string
 
 	// ConnectTimeout bounds dialing, the TLS handshake and the first PING; 5 s if 0.
 	ConnectTimeout time.Duration

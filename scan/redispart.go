@@ -26,11 +26,12 @@ type part struct {
 	hits    uint64
 	chains  int
 	refusal atomic.Pointer[string] // the first refusal to tell an expiry
+	slack   atomic.Int64           // how many ms relative expiries may be early, at most
 
 	seed   maphash.Seed
 	recent [recentKeys]uint64
 	heads  map[uint64]struct{}
-	moved  [][]byte
+	moved  []KeyRef
 }
 
 func newPart(n *node, db int) *part {
@@ -151,15 +152,24 @@ func firstCause(errs []error) error {
 }
 
 // close completes the account after the walk.
-func (p *part) close(ctx context.Context, err error) {
-	if err != nil {
-		p.cov.Errors = append(p.cov.Errors, err)
+func (p *part) close(ctx context.Context) {
+	if p.err != nil {
+		p.cov.Errors = append(p.cov.Errors, p.err)
+	}
+	if p.node == nil {
+		return
+	}
+	if p.node.only != "" {
+		p.cov.Notes = append(p.cov.Notes, p.node.only)
 	}
 	if text := p.refusal.Load(); text != nil {
 		p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("the expiry of %d keys was refused, first: %s", p.cov.Denied, *text))
 	}
-	p.cov.Complete = err == nil
-	if err != nil || ctx.Err() != nil {
+	if ms := p.slack.Load(); ms > 0 {
+		p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("the server was interrupted: some expiries may be early by up to %d ms", ms))
+	}
+	p.cov.Complete = p.err == nil && ctx.Err() == nil && p.node.only == ""
+	if !p.cov.Complete {
 		return
 	}
 	after, err := p.node.size(ctx, p.db)

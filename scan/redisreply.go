@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 )
 
 // A replyBuffer collects raw replies as the client streams them. Reading a bulk string costs no buffer of its own,
@@ -165,24 +166,20 @@ func orReplyError(err error) error {
 	return err
 }
 
-// timeReply reads a reply to TIME as Unix milliseconds.
-func timeReply(raw []byte) (int64, error) {
-	p := replyParser{raw}
+// time reads a reply to TIME.
+func (p *replyParser) time() (time.Time, error) {
 	if n, err := p.array(); err != nil || n != 2 {
-		return 0, orReplyError(err)
+		return time.Time{}, orReplyError(err)
 	}
-	seconds, err := p.bulk()
-	if err != nil {
-		return 0, err
+	var parts [2]int64
+	for i := range parts {
+		text, err := p.bulk()
+		if err != nil {
+			return time.Time{}, err
+		}
+		if parts[i], err = replyInt(text); err != nil {
+			return time.Time{}, err
+		}
 	}
-	micros, err := p.bulk()
-	if err != nil {
-		return 0, err
-	}
-	s, err1 := replyInt(seconds)
-	us, err2 := replyInt(micros)
-	if err1 != nil || err2 != nil {
-		return 0, errReply
-	}
-	return s*1000 + us/1000, nil
+	return time.Unix(parts[0], parts[1]*1000), nil
 }

@@ -63,6 +63,9 @@ func (s *sweep) servers() []*server {
 	var list []*server
 	index := make(map[*node]*server)
 	for _, p := range s.parts {
+		if p.err != nil {
+			continue
+		}
 		v := index[p.node]
 		if v == nil {
 			v = &server{node: p.node, pacer: newPacer(s.opts, p.node.rtt, time.Now)}
@@ -152,7 +155,7 @@ func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) 
 			p.cov.Denied++
 			continue
 		case expire == moved:
-			p.moved = append(p.moved, append([]byte(nil), name...))
+			p.moved = append(p.moved, KeyRef{Name: append([]byte(nil), name...), DB: p.db})
 			continue
 		}
 		p.cov.Read++

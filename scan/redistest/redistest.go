@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,16 +64,23 @@ func Start(t testing.TB, args ...string) *Server {
 // are meant to be slow.
 func Launch(t testing.TB, port int, args ...string) *Server {
 	t.Helper()
+	return launch(t, port, nil, append([]string{
+		"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--enable-debug-command", "local",
+	}, args...))
+}
+
+func launch(t testing.TB, port int, first, last []string) *Server {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "redistest") // short: it is part of socket paths
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Port: port, Dir: dir, done: make(chan struct{})}
 	base := []string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no",
-		"--daemonize", "no", "--repl-diskless-sync-delay", "0", "--logfile", filepath.Join(dir, "log"), "--enable-debug-command", "local",
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+		"--daemonize", "no", "--logfile", filepath.Join(dir, "log"),
 	}
-	s.cmd = exec.Command(Binary(t, "redis-server"), append(base, args...)...)
+	s.cmd = exec.Command(Binary(t, "redis-server"), slices.Concat(first, base, last)...)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
