@@ -159,6 +159,7 @@ func (r *crontabReader) job(l textLine) {
 		e.Schedule = nil
 	}
 	e.Command = r.table.File.Text(j.Command)
+	r.sixthStar(e, text, words[count:])
 	e.Group = GroupHost
 	e.Identity = identity(e.Dialect, e.Group, cmp.Or(normalCommand(e.Command), e.Raw))
 	e.Zone = r.zone(l.number)
@@ -167,6 +168,15 @@ func (r *crontabReader) job(l textLine) {
 	}
 	r.table.LastJob = l.number
 	r.parsed.Entries = append(r.parsed.Entries, e)
+}
+
+// sixthStar catches what cron itself does: a star where the user or the command
+// should begin is one field too many.
+func (r *crontabReader) sixthStar(e *lint.Entry, text string, rest []lint.Span) {
+	d := r.table.Dialect
+	if e.Err == nil && (d == schedule.Vixie || d == schedule.Cronie) && len(rest) > 0 && text[rest[0].Start] == '*' {
+		e.Schedule, e.Err = nil, &schedule.ParseError{End: len(e.Raw), Msg: "more than five time fields"}
+	}
 }
 
 func missingCommand(system bool, user string) string {
