@@ -182,7 +182,7 @@ func (a *analyser) cronCause(h *herd) Cause {
 	if h.comb.Lock == comb.Undetermined {
 		c.Why = fmt.Sprintf("from the log alone: a schedule of %v can't be excluded", round(h.comb.Period))
 	}
-	if h.f.HostsATooth <= 1 {
+	if h.f.HostsATooth == 1 {
 		c.Score += 0.15
 		c.Why += ", from one client"
 	} else if h.f.HostsATooth > 2 {

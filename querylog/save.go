@@ -1,7 +1,6 @@
 package querylog
 
 import (
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"encoding/binary"
@@ -271,15 +270,9 @@ func Load(r io.Reader) (*Summary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
 	}
-	var raw bytes.Buffer
-	if _, err := io.Copy(&raw, io.LimitReader(z, maxSaved+1)); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
-	}
-	if raw.Len() > maxSaved {
-		return nil, fmt.Errorf("%w: larger than %d bytes", ErrNotSummary, maxSaved)
-	}
+	// Decoding as it comes refuses a log at its first byte, whatever its size.
 	var v saved
-	if err := json.Unmarshal(raw.Bytes(), &v); err != nil {
+	if err := json.NewDecoder(io.LimitReader(z, maxSaved)).Decode(&v); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
 	}
 	switch {
