@@ -54,7 +54,7 @@ func levels(base *grid) []level {
 // computed twice, the second time without the bins that stood out.
 func findBursts(g, base *grid, shift uint) []burst {
 	lam := make([]float64, len(g.x))
-	g.background(g.c, lam)
+	g.background(g.c, lam, minExcess)
 	quiet := make([]float64, len(g.c))
 	again := false
 	for i, c := range g.c {
@@ -64,7 +64,7 @@ func findBursts(g, base *grid, shift uint) []burst {
 		}
 	}
 	if again {
-		g.background(quiet, lam)
+		g.background(quiet, lam, minExcess)
 	}
 	var out []burst
 	for i, c := range g.c {

@@ -124,12 +124,15 @@ func (v *window) at(g *grid, c []float64, x int32) (sum, bins float64) {
 	return v.sum, float64(min(x+v.reach, g.n-1) - max(x-v.reach, 0) + 1)
 }
 
-// background writes to lam the rate, events a bin, around each non-empty bin
-// of counts c: the larger of the means of a near and a wide neighbourhood,
-// the bin itself and its neighbours left out.
-func (g *grid) background(c, lam []float64) {
+// background writes to lam the rate, events a bin, around each bin that holds
+// at least so many events, by the counts c: the larger of the means of a near
+// and a wide neighbourhood, the bin itself and its neighbours left out.
+func (g *grid) background(c, lam []float64, least float64) {
 	own, near, wide := window{reach: ownBins}, window{reach: nearBins}, window{reach: wideBins}
 	for i, x := range g.x {
+		if g.c[i] < least {
+			continue
+		}
 		so, no := own.at(g, c, x)
 		sn, nn := near.at(g, c, x)
 		sw, nw := wide.at(g, c, x)

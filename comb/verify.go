@@ -382,16 +382,16 @@ func (t *train) fitOnsets(bin float64) bool {
 		return false
 	}
 	for m := range y {
-		if l := fitRobust(x, y[m], bin/math.Sqrt(12)); m == 0 || l.sigma < t.fit.sigma {
-			for i := range x {
-				y[m][i] -= y[0][i]
-			}
-			l.a -= median(y[m]) // the line goes through onsets whatever it was timed by
-			for i := range x {
-				y[m][i] += y[0][i]
-			}
-			t.fit = l
+		l := fitRobust(x, y[m], bin/math.Sqrt(12))
+		if m > 0 && l.sigma >= t.fit.sigma {
+			continue
 		}
+		late := make([]float64, len(x))
+		for i := range late {
+			late[i] = y[m][i] - y[0][i]
+		}
+		l.a -= median(late) // the line goes through onsets whatever it was timed by
+		t.fit = l
 	}
 	t.lock = lockOf(t.fit, len(x), x[len(x)-1]-x[0], bin)
 	return t.fit.b > 0
