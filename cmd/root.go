@@ -35,6 +35,7 @@ func newRoot(env Env) *cobra.Command {
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applySettings(c, env) }
 	root.AddCommand(
 		newTTL(env),
+		newQueryLog(env),
 		newEvents(env),
 		newExplain(env),
 		newRules(env),

@@ -127,7 +127,6 @@ type Herd struct {
 	BornTo      *time.Time `json:"born_to,omitempty"`
 	SpacingNS   int64      `json:"spacing_ns,omitempty"`
 	Teeth       int        `json:"teeth"`
-	Kind        string     `json:"kind"`
 }
 
 // Tooth is one narrow burst.

@@ -65,12 +65,13 @@ func (g Graph) render(width int, clock Clock) string {
 	b.WriteString(strings.Repeat(" ", margin-1))
 	b.WriteString(g.axis(len(values), clock))
 	b.WriteByte('\n')
-	caption := g.Title
+	suffix := ""
 	if len(values) < len(g.Values) {
-		caption += "; a column shows its busiest second"
+		suffix = "; a column shows its busiest second"
 	}
+	room := max(width-margin+1-len(suffix), 20)
 	b.WriteString(strings.Repeat(" ", margin-1))
-	b.WriteString(cut(caption, max(width-margin+1, 20)))
+	b.WriteString(cut(g.Title, room) + suffix)
 	b.WriteByte('\n')
 	return b.String()
 }

@@ -1,0 +1,350 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+	"github.com/herdscan/herdscan/comb/rule"
+	"github.com/herdscan/herdscan/querylog"
+)
+
+// QueryLog is what "herdscan querylog" found, ready to be written.
+type QueryLog struct {
+	Version  string
+	Summary  *querylog.Summary
+	Analysis *querylog.Analysis
+	Zone     *time.Location
+	Top      int  // rows of the table at most; 0: 10
+	Errors   bool // list the places that were not understood
+	Lang     string
+	Notes    []string
+}
+
+// Document writes the analysis' findings.
+func (q *QueryLog) Document(clock Clock) *Document {
+	d := New(q.Version, "querylog")
+	a := q.Analysis
+	for i := range a.Coverage {
+		d.Coverage = append(d.Coverage, q.coverage(&a.Coverage[i], clock))
+	}
+	d.Notes = append(slices.Clone(q.Notes), q.asides()...)
+	if a.Statements > 0 && !a.From.IsZero() {
+		d.Graphs = []Graph{q.graph()}
+	}
+	if t := q.table(); len(t.Rows) > 0 {
+		d.Tables = []Table{t}
+	}
+	for i := range a.Findings {
+		d.Findings = append(d.Findings, q.finding(&a.Findings[i], clock))
+	}
+	if a.Undecided != "" {
+		d.Undecided = []string{Clean(a.Undecided)}
+	}
+	d.Finish()
+	d.Next = q.next(d)
+	return d
+}
+
+func (q *QueryLog) next(d *Document) []string {
+	if len(d.Findings) == 0 {
+		return nil
+	}
+	next := []string{"herdscan explain " + d.Findings[0].Rule}
+	if ts := d.Findings[0].Teeth; len(ts) > 0 {
+		next = append(next, "herdscan querylog --at "+ts[len(ts)/2].At.UTC().Format(time.RFC3339)+" FILE...")
+	}
+	return next
+}
+
+func (q *QueryLog) coverage(c *querylog.Coverage, clock Clock) Coverage {
+	out := Coverage{
+		Source: Clean(c.Source), Kind: c.Format.String(), Unit: "records",
+		Read: c.Read, Total: c.Read + c.Skipped, Skipped: c.Skipped, Complete: c.Complete, Errors: []string{},
+	}
+	if c.Stopped != "" {
+		out.Errors = append(out.Errors, Clean(c.Stopped))
+		out.Complete = false
+	}
+	server := c.Server.String()
+	if c.Version != "" {
+		server += " " + c.Version
+	}
+	out.Text = fmt.Sprintf("%s log (%s), %s", strings.TrimPrefix(c.Format.String(), "mysql-"), Clean(server), Count(c.Read, "records"))
+	if c.Read == 0 && c.Stopped != "" {
+		out.Text = "nothing read"
+	}
+	if !c.From.IsZero() {
+		from, to := c.From.UTC(), c.To.UTC()
+		out.From, out.To = &from, &to
+		out.Text += ", " + clock.Span(c.From, c.To)
+	}
+	if c.Skipped > 0 {
+		out.Text += fmt.Sprintf(", %s not understood", Count(c.Skipped, "places"))
+		if !q.Errors {
+			out.Text += " (list them: --errors)"
+		}
+	}
+	out.Notes = q.caveats(c)
+	return out
+}
+
+// caveats say how far the counts and times of a source can be trusted.
+func (q *QueryLog) caveats(c *querylog.Coverage) []string {
+	var notes []string
+	add := func(n uint64, format string) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf(format, Int(n)))
+		}
+	}
+	if q.Errors {
+		for i := range c.Errors {
+			notes = append(notes, "not understood: "+Clean(c.Errors[i].Error()))
+		}
+		if n := uint64(len(c.Errors)); c.Skipped > n {
+			notes = append(notes, fmt.Sprintf("and %s more", Int(c.Skipped-n)))
+		}
+	}
+	add(c.Untimed, "%s records stand before the first time of the log: counted, but not placed")
+	add(c.Falsified, "%s records have a time that their session had set: not believed, placed by their neighbours")
+	add(c.Repeated, "%s stamps lie in the hour that daylight saving time repeats: put in order by guess")
+	add(c.Truncated, "%s statements are longer than 1 MiB: told apart by their beginning and a hash of the rest")
+	if c.ZoneAssumed {
+		notes = append(notes, "its times name no zone: taken as "+c.Zone+" (--tz sets it)")
+	}
+	if c.ServerGuessed {
+		notes = append(notes, "the log does not tell its server, so start times rest on a guess (--server sets it)")
+	}
+	return notes
+}
+
+// asides are what the log holds besides the application.
+func (q *QueryLog) asides() []string {
+	a := q.Analysis
+	var notes []string
+	if a.Own > 0 {
+		notes = append(notes, fmt.Sprintf("left out: %s of herdscan itself", Count(a.Own, "statements")))
+	}
+	if a.Throttled > 0 {
+		notes = append(notes, fmt.Sprintf("left out: %s about statements that the server suppressed", Count(a.Throttled, "lines")))
+	}
+	f := a.Folded
+	if f.Classes > 0 {
+		notes = append(notes, fmt.Sprintf("memory is bounded: %s (%s) were folded into one", Count(f.Classes, "rare shapes"), Count(f.Events, "statements")))
+	}
+	if f.Hosts > 0 {
+		notes = append(notes, fmt.Sprintf("memory is bounded: %s came from clients beyond those told apart", Count(f.Hosts, "statements")))
+	}
+	if f.Missing > 0 {
+		notes = append(notes, fmt.Sprintf("memory is bounded: %s of texts beyond those followed", Count(f.Missing, "misses")))
+	}
+	if f.Bin > a.Resolution && f.Bin > time.Second {
+		notes = append(notes, "memory is bounded: starts were rounded to "+Dur(f.Bin))
+	}
+	return notes
+}
+
+// graph draws the members of the first herd, or all statements.
+func (q *QueryLog) graph() Graph {
+	title, s := "statements per second", (*comb.Series)(nil)
+	for i := range q.Analysis.Findings {
+		f := &q.Analysis.Findings[i]
+		if len(f.Teeth) > 0 && len(f.Members) > 0 {
+			var hashes []uint64
+			for _, m := range f.Members {
+				if !m.Follower {
+					hashes = append(hashes, m.Hash)
+				}
+			}
+			title, s = Clean(f.Subject)+" per second", q.Summary.Starts(hashes...)
+			break
+		}
+	}
+	if s == nil || s.Total() == 0 {
+		s = q.Summary.Starts()
+	}
+	g := seriesGraph(s, q.Analysis.From, q.Analysis.To, title)
+	g.Unit = "queries/s"
+	return g
+}
+
+func (q *QueryLog) table() Table {
+	t := Table{Columns: []string{"query", "rule", "every", "teeth", "in teeth", "same second", "hosts"}, Left: []bool{true, true}}
+	top := q.Top
+	if top <= 0 {
+		top = 10
+	}
+	for i := range q.Analysis.Findings {
+		f := &q.Analysis.Findings[i]
+		if i == top {
+			t.LeftOut = fmt.Sprintf("and %s more (--top N shows more)", Count(len(q.Analysis.Findings)-top, "findings"))
+			break
+		}
+		t.Rows = append(t.Rows, queryRow(f))
+	}
+	return t
+}
+
+func queryRow(f *querylog.Finding) []string {
+	const none = "—"
+	row := []string{Clean(f.Subject), f.Rule, none, none, none, none, none}
+	if c := f.Comb; c != nil {
+		row[2], row[3], row[4] = Dur(c.Period), Int(len(c.Teeth)), Percent(c.Share)
+	} else if len(f.Teeth) > 0 {
+		row[3] = Int(len(f.Teeth))
+	}
+	if f.Second > 0 {
+		row[5] = Int(f.Second)
+	}
+	if f.HostTotal > 0 {
+		row[6] = Int(f.HostTotal)
+	}
+	return row
+}
+
+func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
+	out := Finding{
+		Rule: f.Rule, Severity: f.Severity.String(), Subject: Clean(f.Subject), Count: f.Count,
+		Message: queryMessage(f), Members: queryMembers(f), Teeth: teethOf(f.Teeth), Fingerprint: f.Fingerprint,
+	}
+	out.Details = append(out.Details, q.measured(f, clock)...)
+	if f.Reason != "" {
+		out.Details = append(out.Details, sentence("a "+f.Severity.String()+": "+f.Reason))
+	}
+	if f.Comb != nil {
+		out.Comb = combOf(*f.Comb, q.Zone)
+		logP := f.Comb.LogP
+		out.Log10P = &logP
+	}
+	for _, c := range f.Causes {
+		out.Causes = append(out.Causes, Cause{Kind: string(c.Kind), Score: c.Score, Why: trimStop(c.Why), RefutedBy: trimStop(c.RefutedBy)})
+	}
+	if f.Fix.Text != "" {
+		out.Fix = q.fix(f)
+	}
+	return out
+}
+
+// trimStop cleans a sentence of which the writer puts the full stop.
+func trimStop(s string) string { return strings.TrimSuffix(Clean(s), ".") }
+
+func queryMessage(f *querylog.Finding) string {
+	subject := Clean(f.Subject)
+	if n := len(f.Members) - 1; n > 0 && f.Rule != "HS507" {
+		subject += fmt.Sprintf(" and %s", Count(n, "other shapes"))
+	}
+	switch f.Rule {
+	case "HS501":
+		return fmt.Sprintf("%s: about %s come together every %s", subject, Count(uint64(math.Round(f.Comb.Height)), "queries"), every(*f.Comb))
+	case "HS502":
+		return fmt.Sprintf("%s: up to %s at once", subject, Count(f.AtOnce, "copies of one statement"))
+	case "HS503":
+		return fmt.Sprintf("%s: every one of %s runs the same batch at one time", subject, Count(f.HostsATooth, "clients"))
+	case "HS504":
+		return fmt.Sprintf("%s: one-off tooth of %s", subject, Count(f.Count, "queries"))
+	case "HS505":
+		return fmt.Sprintf("%s: a retry storm of %s", subject, Count(f.Count, "queries"))
+	case "HS506":
+		return fmt.Sprintf("%s: the same missing row is asked for again and again", subject)
+	case "HS507":
+		return fmt.Sprintf("%s is sampled or cut off: its counts are lower bounds", Clean(f.Source))
+	default:
+		return subject
+	}
+}
+
+// measured are the figures of a finding, each with its unit and denominator.
+func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
+	var lines []string
+	if c := f.Comb; c != nil {
+		lines = append(lines, fmt.Sprintf("%s seen, %s missed, %s wide; %s of %s lie in them; busiest second %s over %s queries/s between the teeth (%s).",
+			Count(len(c.Teeth), "teeth"), Int(c.Missing), Dur(c.Width), Percent(c.Share), Count(f.Of, "queries"), Int(c.Peak), Float(c.Baseline), Probability(c.LogP)))
+		lines = append(lines, fmt.Sprintf("First tooth %s, last %s; the next would fall at about %s.",
+			clock.Time(c.Teeth[0].At), clock.Time(c.Teeth[len(c.Teeth)-1].At), clock.Time(c.Teeth[len(c.Teeth)-1].At.Add(c.Period))))
+	} else if len(f.Teeth) > 0 {
+		t := f.Teeth[0]
+		lines = append(lines, fmt.Sprintf("%s at %s, %s in %s; busiest second %s.",
+			Count(len(f.Teeth), "teeth"), clock.Time(t.At), Count(t.Count, "queries"), Dur(t.Width), Count(f.Second, "queries")))
+	}
+	if line := burstLine(f, clock); line != "" {
+		lines = append(lines, line)
+	}
+	if f.HostTotal > 0 {
+		lines = append(lines, fmt.Sprintf("From %s: %s.", Count(f.HostTotal, "clients"), hostList(f.Hosts)))
+	}
+	if f.Avoidable > 0 {
+		lines = append(lines, fmt.Sprintf("%s of %s could have been saved: they ask for what was being asked for already.", Int(f.Avoidable), Count(f.Count, "queries")))
+	}
+	if f.Rule == "HS505" && f.Spacing > 0 {
+		lines = append(lines, fmt.Sprintf("Waves come %s apart, each pause %s times the one before.", Dur(f.Spacing), Float(f.Growth)))
+	}
+	if !f.Outage.IsZero() {
+		lines = append(lines, fmt.Sprintf("It follows an outage that ended at %s.", clock.Time(f.Outage)))
+	}
+	if f.Rate > 0 {
+		lines = append(lines, fmt.Sprintf("%s repeated misses a second, over %s.", Float(f.Rate), Count(f.Texts, "different texts")))
+	}
+	return lines
+}
+
+func burstLine(f *querylog.Finding, clock Clock) string {
+	if len(f.Bursts) == 0 {
+		return ""
+	}
+	b := f.Bursts[0]
+	line := fmt.Sprintf("Largest burst of one identical text: %s within %s at %s, up to %s at once", Count(b.Count, "copies"), Dur(max(b.Span, time.Millisecond)), clock.Time(b.Start), Int(b.Peak))
+	if b.Hosts > 0 {
+		line += ", from " + Count(b.Hosts, "clients")
+	}
+	return line + "."
+}
+
+func hostList(hosts []querylog.Host) string {
+	const most = 5
+	var parts []string
+	for _, h := range hosts[:min(len(hosts), most)] {
+		parts = append(parts, fmt.Sprintf("%s %s", Clean(h.Name), Int(h.Count)))
+	}
+	if len(hosts) > most {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// maxMembers is the most members that a finding lists.
+const maxMembers = 200
+
+func queryMembers(f *querylog.Finding) []string {
+	if len(f.Members) < 2 {
+		return nil
+	}
+	var out []string
+	for i, m := range f.Members {
+		if i == maxMembers {
+			out = append(out, fmt.Sprintf("and %s more", Count(len(f.Members)-i, "shapes")))
+			break
+		}
+		role := ""
+		if m.Follower {
+			role = " (accompanies it)"
+		}
+		out = append(out, fmt.Sprintf("%s: %s of %s%s", Clean(m.Shape), Int(m.Count), Count(m.Total, "queries"), role))
+	}
+	return out
+}
+
+func (q *QueryLog) fix(f *querylog.Finding) *Fix {
+	fix := &Fix{Text: Clean(f.Fix.Text)}
+	if e := f.Fix.Effect; e != nil {
+		fix.Effect = &Effect{PeakBefore: e.PeakBefore, PeakAfter: math.Ceil(e.PeakAfter), Unit: e.Unit}
+		fix.Effects = []string{fmt.Sprintf("busiest second  %s → %s", Int(int64(math.Round(e.PeakBefore))), Count(int64(math.Ceil(e.PeakAfter)), "queries"))}
+	}
+	if f.Severity < rule.Warning || len(f.Causes) == 0 {
+		return fix
+	}
+	fix.Lang, fix.Code = querySnippet(q.Lang, f)
+	return fix
+}

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/herdscan/herdscan/querylog"
+)
+
+// ToothView is what ran in one span of a query log, ready to be written.
+type ToothView struct {
+	Version string
+	Window  *querylog.Window
+	Missing []querylog.Coverage // of what could not be opened
+	Top     int
+}
+
+// Document writes the texts of the tooth.
+func (t *ToothView) Document(clock Clock) *Document {
+	d := New(t.Version, "querylog")
+	q := &QueryLog{}
+	for _, cs := range [][]querylog.Coverage{t.Window.Coverage, t.Missing} {
+		for i := range cs {
+			d.Coverage = append(d.Coverage, q.coverage(&cs[i], clock))
+		}
+	}
+	w := t.Window
+	table := Table{
+		Title:   fmt.Sprintf("%s started in %s, from %s:", Count(w.Statements, "statements"), clock.Span(w.From, w.To), Count(len(w.Hosts), "clients")),
+		Columns: []string{"text", "copies", "at once", "longest", "clients"}, Left: []bool{true, false, false, false, true},
+	}
+	top := t.Top
+	if top <= 0 {
+		top = 10
+	}
+	for i, x := range w.Texts {
+		if i == top {
+			table.LeftOut = fmt.Sprintf("and %s more (--top N shows more)", Count(uint64(len(w.Texts)-top)+w.Others, "texts"))
+			break
+		}
+		table.Rows = append(table.Rows, []string{
+			Clean(string(x.Query)), Int(x.Count), Int(x.AtOnce), Dur(x.Longest), hostList(x.Hosts),
+		})
+	}
+	d.Tables = []Table{table}
+	d.Verdict = strings.TrimSuffix(table.Title, ":")
+	d.Finish()
+	return d
+}
