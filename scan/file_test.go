@@ -271,6 +271,18 @@ func TestFileSlowStream(t *testing.T) {
 	}
 }
 
+// TestFileOpenStream reads a dump from a stream that stays open behind it, as a master's does.
+func TestFileOpenStream(t *testing.T) {
+	pr, pw := io.Pipe()
+	defer pr.Close()
+	dump := smallDump()
+	go pw.Write(append([]byte(fmt.Sprintf("$%d\r\n", len(dump))), dump...))
+	got, c, err := drain(t, openFile(t, "-", scan.FileOptions{Stdin: pr}))
+	if err != nil || len(got) != 2 || !c.Complete {
+		t.Errorf("%d keys, error %v, coverage %+v", len(got), err, c)
+	}
+}
+
 func TestFileReadOnce(t *testing.T) {
 	s := openFile(t, "-", scan.FileOptions{Stdin: bytes.NewReader(smallDump())})
 	if _, _, err := drain(t, s); err != nil {

@@ -87,8 +87,24 @@ func (c *content) uncompress(name string, r io.Reader) {
 	c.Reader = bufio.NewReaderSize(r, headSize)
 }
 
-// head returns the first bytes without taking them.
+// longestStart is more than a master sends to a replica before a dump.
+const longestStart = 256
+
+// head returns the first bytes without taking them: of a dump just its magic, since a master may wait behind a small
+// one, of anything else up to headSize.
 func (c *content) head() ([]byte, error) {
+	first, _ := c.Peek(1)
+	if len(first) > 0 && bytes.IndexByte([]byte("RV$+\r\n"), first[0]) >= 0 {
+		for n := 9; n <= longestStart; n++ {
+			head, err := c.Peek(n)
+			if _, ok := rdb.Start(head); ok {
+				return head, nil
+			}
+			if err != nil {
+				break
+			}
+		}
+	}
 	head, err := c.Peek(headSize)
 	if len(head) > 0 || errors.Is(err, io.EOF) {
 		return head, nil

@@ -88,11 +88,10 @@ func (r *rdbReader) about(c *Coverage) {
 	if info.Updates > 0 {
 		note("%d commands that ran while the dump was written were not applied.", info.Updates)
 	}
-	if !c.Complete {
+	if !c.Complete || r.content.skip > 0 { // behind a dump from a master, commands follow without end
 		return
 	}
 	switch rest := r.dump.Trailing(); {
-	case r.content.skip > 0: // what follows in a replication stream is no part of the dump
 	case isAOF(rest):
 		note("This is an append-only file: the commands behind its RDB part were not read.")
 	case info.AOFBase:

@@ -77,10 +77,8 @@ func (in *input) readAhead(r io.Reader) {
 		case <-in.quit:
 			return
 		}
-		b.n, b.err = io.ReadFull(r, b.buf[headroom:])
-		if errors.Is(b.err, io.ErrUnexpectedEOF) && b.n > 0 {
-			b.err = io.EOF
-		}
+		// Whatever is there is passed on: a stream from a master stays open behind the dump.
+		b.n, b.err = io.ReadAtLeast(r, b.buf[headroom:], 1)
 		b.sum = sum
 		if in.table != nil {
 			sum = crc64.Update(sum, in.table, b.buf[headroom:headroom+b.n])
