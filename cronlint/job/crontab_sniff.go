@@ -54,7 +54,7 @@ var jobLine = regexp.MustCompile(`(?m)^[ \t]*-?(?:` +
 // leaves no doubt, a table without a job will do as long as it holds nothing else.
 func crontabContent(text string, sure bool) bool {
 	if jobLine.MatchString(text) {
-		return !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(text, "#!")
+		return !strings.HasPrefix(text, "#!") && !jsonStart.MatchString(text)
 	}
 	if !sure {
 		return false
@@ -67,6 +67,9 @@ func crontabContent(text string, sure bool) bool {
 	}
 	return true
 }
+
+// jsonStart is the beginning of a JSON file; {{ and {% begin a template.
+var jsonStart = regexp.MustCompile(`^\s*(?:\{\s*["}]|\[\s*["{\[])`)
 
 // extraField is a sixth schedule field, which only supercronic has.
 var extraField = regexp.MustCompile(`^[0-9*?/,-]+$`)

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"time"
 
@@ -140,7 +141,7 @@ func dependabotCron(interval, clock, weekday string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	at := t.Format("4 15 ")
+	at := fmt.Sprintf("%d %d ", t.Minute(), t.Hour())
 	switch interval {
 	case "daily":
 		return at + "* * 1-5", true

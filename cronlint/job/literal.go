@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ func (codeFormat) Parse(src *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 	case code.Ruby:
 		r.whenever()
 	}
+	slices.SortStableFunc(r.parsed.Entries, func(a, b *lint.Entry) int { return a.Field.Start - b.Field.Start })
 	return r.parsed, nil
 }
 
@@ -176,23 +178,12 @@ func (r *codeReader) laravel() {
 			if err != nil {
 				continue // computed at run time
 			}
-			raw = t.Format("4 15 * * *")
+			raw = fmt.Sprintf("%d %d * * *", t.Minute(), t.Hour())
 		case raw == "" || ok:
 			continue
 		}
-		r.add(schedule.PHP, lint.Span{Start: call.Span.Start + 2, End: call.Span.End}, trimZero(raw))
+		r.add(schedule.PHP, lint.Span{Start: call.Span.Start + 2, End: call.Span.End}, raw)
 	}
-}
-
-// trimZero writes hours as cron reads them: 4 15 of a time layout keeps "03".
-func trimZero(raw string) string {
-	fields := strings.Fields(raw)
-	for i, f := range fields {
-		if len(f) == 2 && f[0] == '0' {
-			fields[i] = f[1:]
-		}
-	}
-	return strings.Join(fields, " ")
 }
 
 // wheneverEvery is whenever's "every :day, at: '4:30 am' do".
