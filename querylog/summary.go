@@ -224,14 +224,14 @@ func (s *Summary) newClass(e *Event) *class {
 	if s.classes == nil {
 		s.classes = map[uint64]*class{}
 	}
+	if len(s.classes) >= 2*maxClasses {
+		s.foldClasses()
+	}
 	s.lex.FoldDigits = s.fold
 	shape := string(s.lex.AppendShape(nil, e.Query[:min(len(e.Query), 64<<10)]))
 	c := &class{hash: e.Shape, shape: shape, admin: !e.Kind.Ran()}
 	c.follower = c.admin || isFollower(shape)
 	s.classes[e.Shape] = c
-	if len(s.classes) > 2*maxClasses {
-		s.foldClasses()
-	}
 	return c
 }
 
