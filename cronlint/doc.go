@@ -12,6 +12,9 @@
 //
 //	lint      the shared words: File, Entry, Setting, Format, Check, Problem
 //	schedule  schedules of all dialects, and when they fire
+//	job       formats of files that say when jobs run
+//	timing    rules about schedules (HS0xx, HS1xx), and the plan
+//	fix       edits applied, proved and written
 //	retry     formats and rules of retry policies (HS2xx)
 //	cache     formats and rules of caches (HS3xx)
 //

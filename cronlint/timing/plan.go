@@ -83,17 +83,21 @@ func planGroup(group []*subject, year int, seed string, all bool) GroupPlan {
 // together: each holds the others, and one that is unsafe makes all unsafe.
 func (p *planner) moves() (moves []Move) {
 	edits := map[*subject]*lint.Edit{}
+	near := closeBy(siblings(p.group))
 	for _, s := range p.group {
 		if text := p.text[s]; text != s.Raw {
-			edits[s] = s.edit(text)
+			e := s.edit(text)
+			if why := near[s]; why != "" && len(p.runs[s]) == 1 {
+				e.Safe, e.Why = false, cmp.Or(e.Why, why)
+			}
+			edits[s] = e
 		}
 	}
 	for _, s := range p.group {
-		e := edits[s]
-		if e == nil {
+		if edits[s] == nil {
 			continue
 		}
-		whole := *e
+		whole := *edits[s]
 		for _, other := range p.runs[s] {
 			if o := edits[other]; o != nil && other != s {
 				whole.With = append(whole.With, *o)
