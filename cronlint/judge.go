@@ -12,9 +12,9 @@ import (
 // judge runs the checks over what was collected and settles the problems:
 // switched-off rules dropped, comments and baseline applied, sorted, fingerprinted.
 func judge(res *Result, o *lint.Options, folders bool) {
-	directives := make(map[string][]*lint.Directive)
+	directives := make(map[string]*lint.DirectiveIndex)
 	for _, f := range res.Sources {
-		directives[f.Path] = f.Directives()
+		directives[f.Path] = lint.IndexDirectives(f)
 	}
 	annotate(res.Entries, o, directives)
 
@@ -37,7 +37,7 @@ func judge(res *Result, o *lint.Options, folders bool) {
 	suppress(found, o, directives)
 	if enabled[ruleHS900.ID] {
 		for _, f := range res.Sources {
-			found = append(found, unused(f, directives[f.Path], o, enabled, folders)...)
+			found = append(found, unused(f, directives[f.Path].All, o, enabled, folders)...)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b lint.Problem) int {
@@ -52,11 +52,9 @@ func judge(res *Result, o *lint.Options, folders bool) {
 }
 
 // annotate gives entries what comments and the options' groups say of them.
-func annotate(entries []*lint.Entry, o *lint.Options, directives map[string][]*lint.Directive) {
+func annotate(entries []*lint.Entry, o *lint.Options, directives map[string]*lint.DirectiveIndex) {
 	for _, e := range entries {
-		for _, d := range directives[e.File.Path] {
-			d.Annotate(e)
-		}
+		directives[e.File.Path].Annotate(e)
 		for _, glob := range sortedKeys(o.Groups) {
 			if matchAny([]string{glob}, e.File.Path) {
 				e.Group = o.Groups[glob]
@@ -76,11 +74,11 @@ func sortedKeys(m map[string]string) []string {
 
 // suppress marks what comments accept. Every comment that would accept a
 // problem counts as used.
-func suppress(ps []lint.Problem, o *lint.Options, directives map[string][]*lint.Directive) {
+func suppress(ps []lint.Problem, o *lint.Options, directives map[string]*lint.DirectiveIndex) {
 	now := o.Time()
 	for i := range ps {
 		p := &ps[i]
-		for _, d := range directives[p.File] {
+		for _, d := range directives[p.File].At(p.Line) {
 			if !d.Accepts(p, now) {
 				continue
 			}

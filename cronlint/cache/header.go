@@ -72,6 +72,8 @@ func (headerFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 // commented says whether the line of a byte is a comment.
 func commented(f *lint.File, at int) bool {
 	line, _ := f.Position(at)
-	text := strings.TrimSpace(f.Line(line))
+	span := f.LineSpan(line)
+	span.End = min(span.End, span.Start+200) // enough of a line that may be a whole file
+	text := strings.TrimSpace(f.Text(span))
 	return strings.HasPrefix(text, "#") || strings.HasPrefix(text, "//") || strings.HasPrefix(text, ";")
 }

@@ -68,12 +68,19 @@ func (u *use) where() string {
 	return ""
 }
 
+// maxIndent bounds what is looked at before and behind a directive on its
+// line, in bytes.
+const maxIndent = 200
+
 // after makes an edit that adds a directive on a line of its own below d.
 func after(d *nginx.Directive, text, why string) *lint.Edit {
 	f := d.File
 	line, _ := f.Position(d.Span.Start)
 	end, _ := f.Position(max(d.Span.End-1, d.Span.Start))
 	start := f.LineSpan(line).Start
+	if d.Span.Start-start > maxIndent || f.LineSpan(end).End-d.Span.End > maxIndent {
+		return nil
+	}
 	indent := f.Text(lint.Span{Start: start, End: d.Span.Start})
 	if strings.TrimSpace(indent) != "" {
 		return nil // several directives on one line: where to put it is a matter of taste

@@ -33,7 +33,10 @@ var vclGrace = regexp.MustCompile(`\bset\s+(beresp\.grace|req\.grace)\s*=\s*(\d+
 func (vclFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 	clean := blankVCL(f.Data)
 	out := new(lint.Parsed)
+	depth, counted := 0, 0
 	for _, m := range vclGrace.FindAllSubmatchIndex(clean, -1) {
+		depth += bytes.Count(clean[counted:m[0]], []byte("{")) - bytes.Count(clean[counted:m[0]], []byte("}"))
+		counted = m[0]
 		value, ok := conf.ParseDuration(string(clean[m[4]:m[5]]), time.Second)
 		if !ok {
 			continue
@@ -45,7 +48,7 @@ func (vclFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 			Value: &Grace{
 				Variable: name, Value: value, At: at,
 				// sub x { if (...) { set } }: two braces are open inside an if.
-				Conditional: bytes.Count(clean[:m[0]], []byte("{"))-bytes.Count(clean[:m[0]], []byte("}")) > 1,
+				Conditional: depth > 1,
 			},
 		})
 	}

@@ -110,6 +110,9 @@ func line(b []byte) int {
 	return len(b)
 }
 
+// maxString bounds a string on one line, in bytes.
+const maxString = 4 << 10
+
 // quoted returns the length of the string at the start of b. A string that
 // does not end on its line counts as one character, where the language has
 // no strings over lines: it is an apostrophe then.
@@ -125,7 +128,11 @@ func quoted(b []byte, l Language) int {
 		}
 		return len(b)
 	}
-	for i := 1; i < len(b); i++ {
+	limit := len(b)
+	if q != '`' {
+		limit = min(limit, maxString)
+	}
+	for i := 1; i < limit; i++ {
 		switch {
 		case b[i] == '\\' && !(q == '`' && l == Go):
 			i++
@@ -174,7 +181,7 @@ func (c *Call) Pos(i int) (Arg, bool) {
 // opening bracket: "(", "{" or "[".
 func (s *Source) Calls(head *regexp.Regexp) []Call {
 	var out []Call
-	for _, m := range head.FindAllSubmatchIndex(s.Text, -1) {
+	for _, m := range head.FindAllSubmatchIndex(s.Text, maxCalls) {
 		c := Call{Span: lint.Span{Start: m[0], End: m[1]}}
 		for i := 0; i+1 < len(m); i += 2 {
 			text := ""
@@ -205,7 +212,10 @@ func (s *Source) Object(a Arg) (Call, bool) {
 }
 
 // maxArgs bounds how far the end of a call is looked for, in bytes.
-const maxArgs = 1 << 14
+const maxArgs = 4 << 10
+
+// maxCalls bounds the calls of one kind that are looked at in one file.
+const maxCalls = 10_000
 
 // args reads arguments from behind an opening bracket to its closing one.
 func (s *Source) args(at int) (args []Arg, end int, ok bool) {

@@ -62,7 +62,17 @@ func (n *Node) find(path []string, same func(a, b string) bool) *Node {
 
 // fold takes what relaxed binding ignores out of a name.
 func fold(s string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s))
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != '-' && c != '_' {
+			out = append(out, c)
+		}
+	}
+	return string(out)
 }
 
 // Has says whether the path is there.

@@ -28,11 +28,15 @@ func Pairs(f *lint.File) []Pair {
 		}
 		start := s.Start + len(line) - len(trimmed)
 		p := splitPair(trimmed, start)
-		for continued(p.Value) && n < f.Lines() {
+		var value strings.Builder
+		part := p.Value
+		for continued(part) && n < f.Lines() {
 			n++
-			p.Value = p.Value[:len(p.Value)-1] + strings.TrimLeft(f.Line(n), " \t\f")
+			value.WriteString(part[:len(part)-1])
+			part = strings.TrimLeft(f.Line(n), " \t\f")
 		}
-		p.Value = strings.TrimRight(p.Value, " \t")
+		value.WriteString(part)
+		p.Value = strings.TrimRight(value.String(), " \t")
 		pairs = append(pairs, p)
 	}
 	return pairs
@@ -76,6 +80,7 @@ func continued(s string) bool {
 // dots. Indexes stay part of the key: "a.b[0]".
 func Properties(f *lint.File) *Node {
 	root := &Node{Kind: Map}
+	in := make(inserter)
 	for _, p := range Pairs(f) {
 		path := strings.Split(p.Key, ".")
 		if len(path) > maxDepth {
@@ -84,7 +89,7 @@ func Properties(f *lint.File) *Node {
 		if p.ValueSpan.End < p.ValueSpan.Start {
 			p.ValueSpan.End = p.ValueSpan.Start
 		}
-		insert(root, path, &Node{Value: p.Value, Null: p.Value == "", KeySpan: p.KeySpan, Span: p.ValueSpan})
+		in.insert(root, path, &Node{Value: p.Value, Null: p.Value == "", KeySpan: p.KeySpan, Span: p.ValueSpan})
 	}
 	return root
 }

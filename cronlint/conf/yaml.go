@@ -95,41 +95,52 @@ func (n *Node) Nested() *Node {
 	}
 	out := *n
 	out.Children = nil
+	in := make(inserter)
 	for _, c := range n.Children {
 		c = c.Nested()
 		if n.Kind == List {
 			out.Children = append(out.Children, c)
 			continue
 		}
-		insert(&out, strings.Split(c.Key, "."), c)
+		in.insert(&out, strings.Split(c.Key, "."), c)
 	}
 	return &out
 }
 
+// An inserter finds the maps that it has put into a tree.
+type inserter map[place]*Node
+
+type place struct {
+	parent *Node
+	key    string // folded
+}
+
 // insert puts leaf under root at a path of keys, merging maps.
-func insert(root *Node, path []string, leaf *Node) {
+func (in inserter) insert(root *Node, path []string, leaf *Node) {
 	key := path[0]
-	var at *Node
-	for _, c := range root.Children {
-		if fold(c.Key) == fold(key) && c.Kind == Map {
-			at = c
-		}
-	}
+	spot := place{root, fold(key)}
+	at := in[spot]
 	if len(path) > 1 {
 		if at == nil {
 			at = &Node{Kind: Map, Key: key, KeySpan: leaf.KeySpan, Span: leaf.KeySpan}
 			root.Children = append(root.Children, at)
+			in[spot] = at
 		}
-		insert(at, path[1:], leaf)
+		in.insert(at, path[1:], leaf)
 		return
 	}
-	if at != nil && leaf.Kind == Map {
-		for _, c := range leaf.Children {
-			insert(at, []string{c.Key}, c)
-		}
+	if leaf.Kind != Map {
+		copied := *leaf
+		copied.Key = key
+		root.Children = append(root.Children, &copied)
 		return
 	}
-	copied := *leaf
-	copied.Key = key
-	root.Children = append(root.Children, &copied)
+	if at == nil {
+		at = &Node{Kind: Map, Key: key, KeySpan: leaf.KeySpan, Span: leaf.Span}
+		root.Children = append(root.Children, at)
+		in[spot] = at
+	}
+	for _, c := range leaf.Children {
+		in.insert(at, []string{c.Key}, c)
+	}
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -38,9 +39,19 @@ var directiveMark = regexp.MustCompile(`(?:^|\s)(?:#+|//+|--|;+|/\*+|\*|<!--|REM
 // Directives finds the directives of a file.
 func (f *File) Directives() []*Directive {
 	var ds []*Directive
+	if !bytes.Contains(f.Data, []byte("herdscan:")) {
+		return nil
+	}
+	var waiting []*Directive // comments on lines of their own, before the line they speak of
 	for n := 1; n <= f.Lines(); n++ {
 		s := f.LineSpan(n)
 		line := f.Text(s)
+		if content(line) {
+			for _, d := range waiting {
+				d.aim(n)
+			}
+			waiting = nil
+		}
 		if !strings.Contains(line, "herdscan:") {
 			continue
 		}
@@ -53,29 +64,29 @@ func (f *File) Directives() []*Directive {
 			text = strings.TrimSpace(strings.TrimSuffix(text, end))
 		}
 		d := &Directive{Line: n, Target: n, Span: Span{s.Start + m[1], s.Start + m[1] + len(text)}}
-		if strings.TrimSpace(line[:m[0]]) == "" {
-			d.Target = f.nextContent(n)
-		}
 		d.Err = d.parse(text)
+		if strings.TrimSpace(line[:m[0]]) == "" {
+			waiting = append(waiting, d)
+		}
 		ds = append(ds, d)
 	}
 	return ds
+}
+
+// aim makes the directive speak of line n, unless it speaks of the whole file.
+func (d *Directive) aim(n int) {
+	if d.Target != 0 {
+		d.Target = n
+	}
 }
 
 // commentLine is a line of comment. One that begins with a star continues a
 // block comment only if words follow: "*/5 * * * *" is a job.
 var commentLine = regexp.MustCompile(`^\s*(#|//|--|;|/\*|\*\s+[A-Za-z@]|\*/?\s*$|<!--|REM\b)`)
 
-// nextContent returns the first line after n that is neither blank nor a
-// comment; n when there is none.
-func (f *File) nextContent(n int) int {
-	for i := n + 1; i <= f.Lines(); i++ {
-		line := f.Line(i)
-		if strings.TrimSpace(line) != "" && !commentLine.MatchString(line) {
-			return i
-		}
-	}
-	return n
+// content says whether a line is neither blank nor a comment.
+func content(line string) bool {
+	return strings.TrimSpace(line) != "" && !commentLine.MatchString(line)
 }
 
 var ruleID = regexp.MustCompile(`^HS\d{3}$`)
@@ -196,19 +207,24 @@ func (d *Directive) Accepts(p *Problem, now time.Time) bool {
 	return slices.Contains(d.Ignore, "all") || slices.Contains(d.Ignore, p.Rule.ID)
 }
 
-// Annotate gives the entry what the directive says about it, if it speaks of
-// the entry's field, its first line or the whole file.
-func (d *Directive) Annotate(e *Entry) {
-	if d.Err != nil || !d.noted {
+// Annotate gives an entry what the directives say about it that speak of its
+// field, its first line or the whole file.
+func (x *DirectiveIndex) Annotate(e *Entry) {
+	if x == nil || len(x.All) == 0 {
 		return
 	}
 	field, _ := e.File.Position(e.Field.Start)
 	first, _ := e.File.Position(e.Span.Start)
-	if d.Target != 0 && d.Target != field && d.Target != first {
-		return
+	said := x.At(field)
+	if first != field {
+		said = append(said, x.line[first]...)
 	}
-	d.Used = true
-	e.Notes.merge(d.Notes)
+	for _, d := range said {
+		if d.Err == nil && d.noted {
+			d.Used = true
+			e.Notes.merge(d.Notes)
+		}
+	}
 }
 
 // merge takes over what o says.
@@ -231,4 +247,33 @@ func (a *Annotations) merge(o Annotations) {
 	if o.Weight != 0 {
 		a.Weight = o.Weight
 	}
+}
+
+// A DirectiveIndex finds the directives of one file by line.
+type DirectiveIndex struct {
+	All  []*Directive
+	line map[int][]*Directive // by their own line and by their target; 0: the file
+}
+
+// IndexDirectives makes the index of a file.
+func IndexDirectives(f *File) *DirectiveIndex {
+	x := &DirectiveIndex{All: f.Directives(), line: make(map[int][]*Directive)}
+	for _, d := range x.All {
+		x.line[d.Target] = append(x.line[d.Target], d)
+		if d.Line != d.Target && d.Target != 0 {
+			x.line[d.Line] = append(x.line[d.Line], d)
+		}
+	}
+	return x
+}
+
+// At returns the directives that speak of a line or of the whole file.
+func (x *DirectiveIndex) At(line int) []*Directive {
+	if x == nil {
+		return nil
+	}
+	if line == 0 {
+		return x.line[0]
+	}
+	return slices.Concat(x.line[0], x.line[line])
 }

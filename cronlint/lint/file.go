@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -26,6 +25,9 @@ type File struct {
 	Data []byte // the bytes as they are on disk, byte order mark included
 
 	lines []int // offset of the first byte of each line
+
+	runesOnce sync.Once
+	runes     *runeIndex
 
 	yamlOnce sync.Once
 	yamlDocs []*yaml.Node
@@ -94,14 +96,30 @@ func (f *File) Position(off int) (line, col int) {
 	if line == 1 {
 		start = min(f.BOM(), off)
 	}
-	return line, utf8.RuneCount(f.Data[start:off]) + 1
+	x := f.index()
+	return line, x.runes(off) - x.runes(start) + 1
+}
+
+// index returns the file's index of code points.
+func (f *File) index() *runeIndex {
+	f.runesOnce.Do(func() { f.runes = newRuneIndex(f.Data) })
+	return f.runes
+}
+
+// advance returns the byte n code points behind the one at start.
+func (f *File) advance(start, n int) int {
+	if n <= 0 {
+		return start
+	}
+	x := f.index()
+	return x.offset(x.runes(start) + n)
 }
 
 // Offset is the inverse of Position: the byte at a line and a column of code
 // points. Outside the line it returns the line's end.
 func (f *File) Offset(line, col int) int {
 	s := f.LineSpan(line)
-	return s.Start + runeOffset(f.Data[s.Start:s.End], col-1)
+	return min(f.advance(s.Start, col-1), s.End)
 }
 
 // Location returns where s is. A span over several lines ends, for the caret,
@@ -121,13 +139,3 @@ func (f *File) CRLF() bool {
 
 // Base returns the last element of the path.
 func (f *File) Base() string { return f.Path[strings.LastIndexByte(f.Path, '/')+1:] }
-
-// runeOffset returns the byte offset of the n-th code point of b.
-func runeOffset(b []byte, n int) int {
-	off := 0
-	for ; n > 0 && off < len(b); n-- {
-		_, size := utf8.DecodeRune(b[off:])
-		off += size
-	}
-	return off
-}

@@ -113,3 +113,19 @@ func FuzzYAML(f *testing.F) {
 		file.Directives()
 	})
 }
+
+// BenchmarkNodeSpanLongLine shows that places on one long line cost no more
+// than on many short ones.
+func BenchmarkNodeSpanLongLine(b *testing.B) {
+	text := "[" + strings.Repeat("ü, ", 100_000) + "ü]\n"
+	f := NewFile("a.yaml", []byte(text))
+	docs, err := f.YAML()
+	if err != nil {
+		b.Fatal(err)
+	}
+	items := docs[0].Content[0].Content
+	b.ResetTimer()
+	for i := range b.N {
+		f.NodeSpan(items[len(items)-1-i%100])
+	}
+}

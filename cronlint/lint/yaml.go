@@ -65,22 +65,31 @@ func (f *File) NodeSpan(n *yaml.Node) Span {
 		return Span{}
 	}
 	start := f.nodeOffset(n)
-	line := f.Data[start:]
-	if i := bytes.IndexByte(line, '\n'); i >= 0 {
-		line = bytes.TrimSuffix(line[:i], []byte("\r"))
+	rest := f.Data[start:]
+	if n.Kind == yaml.ScalarNode {
+		switch {
+		case n.Style&yaml.DoubleQuotedStyle != 0:
+			return quotedSpan(rest, start, '"')
+		case n.Style&yaml.SingleQuotedStyle != 0:
+			return quotedSpan(rest, start, '\'')
+		case bytes.HasPrefix(rest, []byte(n.Value)):
+			return Span{start, start + len(n.Value)}
+		}
 	}
-	if n.Kind != yaml.ScalarNode {
-		return Span{start, start + len(bytes.TrimRight(line, " \t"))}
-	}
-	switch {
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		return quotedSpan(line, start, '"')
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		return quotedSpan(line, start, '\'')
-	case bytes.HasPrefix(line, []byte(n.Value)):
-		return Span{start, start + len(n.Value)}
-	}
+	line := firstLine(rest[:min(len(rest), maxShown)])
 	return Span{start, start + len(bytes.TrimRight(line, " \t"))}
+}
+
+// maxShown bounds the span of a mapping or a sequence that is written on one
+// line, in bytes.
+const maxShown = 1 << 10
+
+// firstLine returns b up to its first line end.
+func firstLine(b []byte) []byte {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		b = bytes.TrimSuffix(b[:i], []byte("\r"))
+	}
+	return b
 }
 
 // nodeOffset returns the first byte of a node, behind its tag and anchor.
@@ -92,7 +101,7 @@ func (f *File) nodeOffset(n *yaml.Node) int {
 	if n.Line == 1 {
 		start = f.BOM()
 	}
-	start += runeOffset(f.Data[start:], n.Column-1)
+	start = f.advance(start, n.Column-1)
 	for start < len(f.Data) && (f.Data[start] == '&' || f.Data[start] == '!') {
 		if n.Kind == yaml.AliasNode {
 			break
@@ -109,23 +118,25 @@ func (f *File) nodeOffset(n *yaml.Node) int {
 	return start
 }
 
-// quotedSpan returns the inside of the quoted text at the start of line. A
-// text that goes on in the next line ends with this one.
-func quotedSpan(line []byte, start int, quote byte) Span {
-	if len(line) == 0 || line[0] != quote {
-		return Span{start, start + len(line)}
+// quotedSpan returns the inside of the quoted text at the start of b. A text
+// that goes on in the next line ends with this one.
+func quotedSpan(b []byte, start int, quote byte) Span {
+	if len(b) == 0 || b[0] != quote {
+		return Span{start, start + len(firstLine(b[:min(len(b), maxShown)]))}
 	}
-	for i := 1; i < len(line); i++ {
+	for i := 1; i < len(b); i++ {
 		switch {
-		case quote == '"' && line[i] == '\\':
+		case b[i] == '\n':
+			return Span{start + 1, start + 1 + len(firstLine(b[1:i+1]))}
+		case quote == '"' && b[i] == '\\':
 			i++
-		case line[i] == quote && quote == '\'' && i+1 < len(line) && line[i+1] == quote:
+		case b[i] == quote && quote == '\'' && i+1 < len(b) && b[i+1] == quote:
 			i++
-		case line[i] == quote:
+		case b[i] == quote:
 			return Span{start + 1, start + i}
 		}
 	}
-	return Span{start + 1, start + len(line)}
+	return Span{start + 1, start + len(b)}
 }
 
 // yamlLines returns the offset of each line as YAML 1.1 counts them: "\r\n",

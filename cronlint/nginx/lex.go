@@ -86,7 +86,7 @@ func statement(rest []byte) bool {
 	if i < 0 {
 		return false
 	}
-	line := rest[i+2:]
+	line := rest[i+2 : min(len(rest), i+2+200)]
 	if j := bytes.IndexByte(line, '\n'); j >= 0 {
 		line = line[:j]
 	}

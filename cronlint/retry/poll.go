@@ -100,13 +100,9 @@ func saltMinion(f *lint.File) []*lint.Setting {
 func kafkaClient(f *lint.File) []*lint.Setting {
 	const suffix = "reconnect.backoff.ms"
 	pairs := conf.Pairs(f)
-	value := func(key string) string {
-		for _, p := range pairs {
-			if p.Key == key {
-				return p.Value
-			}
-		}
-		return ""
+	values := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		values[p.Key] = p.Value
 	}
 	var out []*lint.Setting
 	for _, p := range pairs {
@@ -116,7 +112,7 @@ func kafkaClient(f *lint.File) []*lint.Setting {
 		}
 		base, known := conf.ParseDuration(p.Value, time.Millisecond)
 		limit, why := time.Second, "reconnect.backoff.max.ms (1000 by default) is not above it"
-		if text := value(prefix + "reconnect.backoff.max.ms"); text != "" {
+		if text := values[prefix+"reconnect.backoff.max.ms"]; text != "" {
 			var readable bool
 			limit, readable = conf.ParseDuration(text, time.Millisecond)
 			known, why = known && readable, "reconnect.backoff.max.ms is not above it"
