@@ -16,7 +16,7 @@ type nginxFormat struct{}
 func (nginxFormat) Name() string { return "nginx" }
 
 var (
-	nginxCache = regexp.MustCompile(`(?m)^[ \t]*(proxy|fastcgi|uwsgi|scgi)_(cache|no_cache)(_[a-z_]+)?[ \t]+\S`)
+	nginxCache = regexp.MustCompile(`(?m)(?:^|[{;])[ \t]*(proxy|fastcgi|uwsgi|scgi)_(cache|no_cache)(_[a-z_]+)?[ \t]+\S`)
 	nginxBlock = regexp.MustCompile(`(?m)^[ \t]*(http|server|location[ \t][^;{]*)[ \t]*\{[ \t\r]*(#.*)?$`)
 )
 
