@@ -61,9 +61,9 @@ type Comb struct {
 	Height     float64 // events a tooth above the background, median
 	Peak       uint64  // events in the busiest second of the busiest tooth
 	Baseline   float64 // events a second between the teeth
-	PeakToBase float64 // Height over the background expected in a tooth's width; at most 1e6
+	PeakToBase float64 // Peak over Baseline; at most 1e6
 	LogP       float64 // log10 of a bound on the false-alarm probability, corrected for Options.Tried
-	Harm       bool    // large enough to warn: Height >= 7 events and at least half the background in its window
+	Harm       bool    // large enough to warn: at least 7 events a tooth, and half the background in its window
 }
 
 // Spike is a one-off tooth: a burst far beyond all others that belongs to no comb.
@@ -77,13 +77,15 @@ type Options struct {
 	// From and To are the coverage of the whole log, not of this series: a
 	// silent start is information. Zero values mean the series' own span.
 	From, To time.Time
-	// Resolution of the time stamps, one second or finer. Zero means the bin of the series.
+	// Resolution of the time stamps, one second or finer. Zero means as found:
+	// one second when all events are at whole seconds, else the bin of the series.
 	Resolution time.Duration
 	// Tried is the number of series tested together, at least 1: the
 	// threshold is divided by it (Bonferroni).
 	Tried int
-	// Zone is the zone whose wall clock counts, for jumps of daylight saving
-	// time. Nil means UTC.
+	// Zone is the zone whose wall clock schedules follow: a jump of the phase
+	// keeps the lock only when this zone's clock was set then. Nil means not
+	// known: any jump of an hour may be such a one.
 	Zone *time.Location
 }
 

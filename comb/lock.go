@@ -1,6 +1,9 @@
 package comb
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // wallPeriods are the periods, in seconds, that people write into schedules and TTLs.
 var wallPeriods = []float64{
@@ -49,6 +52,32 @@ func lockOf(l line, teeth int, periods, bin float64) Lock {
 		return WallClock
 	}
 	return Undetermined
+}
+
+// keepsClock reports whether every jump of the phase is one of the zone's own,
+// or of an hour where no zone is known. A timer that was started again jumps
+// by anything.
+func (d *detector) keepsClock(t *train) bool {
+	for i := 1; i < len(t.lines); i++ {
+		jump := t.lines[i].jump - t.lines[i-1].jump
+		if jump == 0 {
+			continue
+		}
+		moved := math.Copysign(3600, jump)
+		if d.zone != nil {
+			moved = float64(zoneOffset(d.zone, d.time(t.lines[i-1].at)) - zoneOffset(d.zone, d.time(t.lines[i].at)))
+		}
+		if math.Abs(jump-moved) > max(3*t.chain.w, 5) {
+			return false
+		}
+	}
+	return true
+}
+
+// zoneOffset is the zone's offset from UTC in seconds at a time.
+func zoneOffset(z *time.Location, at time.Time) int {
+	_, offset := at.In(z).Zone()
+	return offset
 }
 
 // logPrior is -ln of the prior mass of a period: half on the wall-clock

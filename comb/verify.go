@@ -73,7 +73,7 @@ func (d *detector) verifyPeriod(c chain, divisions int, split bool) *train {
 			return d.verifyPeriod(k, 0, false)
 		}
 	}
-	if !t.fitOnsets(d.base.w) || !d.outsideOthers(t) {
+	if !d.fitOnsets(t) || !d.outsideOthers(t) {
 		return nil
 	}
 	t.lo, t.hi = p.removal(s)
@@ -367,7 +367,8 @@ func (d *detector) toothNear(t *train, at, slack float64) (toothLine, toothSeen,
 
 // fitOnsets fits the line through the chain's teeth, timed by the mark that
 // keeps the steadiest time: the onset of a sharp tooth, the middle of a wide one.
-func (t *train) fitOnsets(bin float64) bool {
+func (d *detector) fitOnsets(t *train) bool {
+	bin := d.base.w
 	var x []float64
 	var y [marks][]float64
 	for i, l := range t.lines {
@@ -394,6 +395,9 @@ func (t *train) fitOnsets(bin float64) bool {
 		t.fit = l
 	}
 	t.lock = lockOf(t.fit, len(x), x[len(x)-1]-x[0], bin)
+	if t.lock == WallClock && !d.keepsClock(t) {
+		t.lock = Undetermined
+	}
 	return t.fit.b > 0
 }
 
