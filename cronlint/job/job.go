@@ -19,9 +19,22 @@ import (
 // Formats returns the formats of this package in the order they are asked.
 func Formats() []lint.Format {
 	return []lint.Format{
-		crontabFormat{}, anacrontabFormat{}, timerFormat{}, githubFormat{}, dependabotFormat{}, kubernetesFormat{},
-		helmFormat{}, terraformFormat{}, nomadFormat{}, ansibleFormat{}, serverlessFormat{}, springFormat{},
-		appengineFormat{}, sidekiqFormat{}, jenkinsFormat{}, codeFormat{},
+		crontabFormat{},
+		anacrontabFormat{},
+		timerFormat{},
+		githubFormat{},
+		dependabotFormat{},
+		kubernetesFormat{},
+		helmFormat{},
+		terraformFormat{},
+		nomadFormat{},
+		ansibleFormat{},
+		serverlessFormat{},
+		springFormat{},
+		appengineFormat{},
+		sidekiqFormat{},
+		jenkinsFormat{},
+		codeFormat{},
 	}
 }
 

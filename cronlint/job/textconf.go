@@ -25,8 +25,11 @@ var serverlessKinds = []struct {
 	prefix, suffix string
 	d              schedule.Dialect
 }{
-	{"vercel", ".json", schedule.Vercel}, {"netlify", ".toml", schedule.Netlify}, {"wrangler", ".toml", schedule.Cloudflare},
-	{"wrangler", ".json", schedule.Cloudflare}, {"wrangler", ".jsonc", schedule.Cloudflare},
+	{"vercel", ".json", schedule.Vercel},
+	{"netlify", ".toml", schedule.Netlify},
+	{"wrangler", ".toml", schedule.Cloudflare},
+	{"wrangler", ".json", schedule.Cloudflare},
+	{"wrangler", ".jsonc", schedule.Cloudflare},
 }
 
 func serverlessDialect(path string) (schedule.Dialect, bool) {

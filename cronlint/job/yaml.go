@@ -97,10 +97,6 @@ func yamlSpan(f *lint.File, n *yaml.Node) lint.Span {
 	return span
 }
 
-// exact reports whether the bytes of a scalar are its value, so that they can
-// be replaced one to one.
-func exact(f *lint.File, n *yaml.Node) bool { return f.Text(f.NodeSpan(n)) == n.Value }
-
 // yamlDocs are the documents that could be read, and the fault that ended them.
 func yamlDocs(src *lint.File, p *lint.Parsed) []*yaml.Node {
 	docs, err := src.YAML()

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -57,11 +56,15 @@ func errorAt(start, end int, format string, args ...any) *ParseError {
 }
 
 // limits of the units; the weekday's upper limit depends on the dialect.
-var unitMin = [...]int{0, 0, 0, 1, 1, 0, firstYear}
-var unitMax = [...]int{59, 59, 23, 31, 12, 6, lastYear}
+var (
+	unitMin = [...]int{0, 0, 0, 1, 1, 0, firstYear}
+	unitMax = [...]int{59, 59, 23, 31, 12, 6, lastYear}
+)
 
-var shortDays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
-var longDays = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+var (
+	shortDays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+	longDays  = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+)
 
 var (
 	shortMonths = [...]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
@@ -315,9 +318,4 @@ func (p *fieldParser) fold(set uint64) uint64 {
 		return set &^ 1
 	}
 	return set
-}
-
-// single returns the only value of a set.
-func single(set uint64) (int, bool) {
-	return bits.TrailingZeros64(set), bits.OnesCount64(set) == 1
 }

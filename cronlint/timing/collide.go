@@ -47,6 +47,7 @@ type calendar struct {
 	slots   []slot
 	slotOf  []int // by job
 	classes []dayClass
+	found   []tooth // by teeth, once
 }
 
 // newCalendar lays out the year of a group.
@@ -128,8 +129,15 @@ func mix(x uint64) uint64 {
 
 // teeth returns every set of at least two jobs that start in one minute.
 func (c *calendar) teeth() []tooth {
+	if c.found == nil {
+		c.found = c.findTeeth()
+	}
+	return c.found
+}
+
+func (c *calendar) findTeeth() []tooth {
 	index := map[uint64]int{}
-	var all []tooth
+	all := []tooth{}
 	work := 0
 	for i := range c.classes {
 		class := &c.classes[i]

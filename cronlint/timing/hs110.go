@@ -69,7 +69,7 @@ type gathering struct {
 // gatherings picks the sets to report: the largest first, and a further one
 // only if at least two of its jobs are in none reported yet.
 func gatherings(c *calendar) (picked []gathering) {
-	teeth := slices.DeleteFunc(c.teeth(), func(t tooth) bool { return c.rare(&t) || len(movers(c, &t)) < 2 })
+	teeth := slices.DeleteFunc(slices.Clone(c.teeth()), func(t tooth) bool { return c.rare(&t) || len(movers(c, &t)) < 2 })
 	slices.SortStableFunc(teeth, func(a, b tooth) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(b.times, a.times), a.first.Compare(b.first))
 	})

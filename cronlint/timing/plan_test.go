@@ -250,14 +250,24 @@ func TestMinuteShape(t *testing.T) {
 		d        schedule.Dialect
 		text, to string // with minute 3; "" if it can't be moved
 	}{
-		{schedule.Vixie, "0 3 * * *", "3 3 * * *"}, {schedule.Vixie, "00  3 * * *", "3  3 * * *"},
-		{schedule.Vixie, "*/5 * * * *", "3-59/5 * * * *"}, {schedule.Vixie, "0-59/20\t* * * *", "3-59/20\t* * * *"},
-		{schedule.Vixie, "10-59/20 * * * *", "3-59/20 * * * *"}, {schedule.Vixie, "@daily", "3 0 * * *"},
-		{schedule.Robfig, "0/15 * * * *", "3-59/15 * * * *"}, {schedule.Robfig, "CRON_TZ=Asia/Tokyo 0 3 * * *", "CRON_TZ=Asia/Tokyo 3 3 * * *"},
-		{schedule.Quartz, "0 0 3 * * ?", "0 3 3 * * ?"}, {schedule.EventBridge, "cron(0 3 * * ? *)", "cron(3 3 * * ? *)"},
-		{schedule.Vixie, "*/7 * * * *", ""}, {schedule.Vixie, "0,30 * * * *", ""}, {schedule.Vixie, "* * * * *", ""},
-		{schedule.Vixie, "0-30/5 * * * *", ""}, {schedule.Systemd, "daily", ""}, {schedule.Jenkins, "H * * * *", ""},
-		{schedule.Vixie, "@reboot", ""}, {schedule.EventBridge, "rate(5 minutes)", ""},
+		{schedule.Vixie, "0 3 * * *", "3 3 * * *"},
+		{schedule.Vixie, "00  3 * * *", "3  3 * * *"},
+		{schedule.Vixie, "*/5 * * * *", "3-59/5 * * * *"},
+		{schedule.Vixie, "0-59/20\t* * * *", "3-59/20\t* * * *"},
+		{schedule.Vixie, "10-59/20 * * * *", "3-59/20 * * * *"},
+		{schedule.Vixie, "@daily", "3 0 * * *"},
+		{schedule.Robfig, "0/15 * * * *", "3-59/15 * * * *"},
+		{schedule.Robfig, "CRON_TZ=Asia/Tokyo 0 3 * * *", "CRON_TZ=Asia/Tokyo 3 3 * * *"},
+		{schedule.Quartz, "0 0 3 * * ?", "0 3 3 * * ?"},
+		{schedule.EventBridge, "cron(0 3 * * ? *)", "cron(3 3 * * ? *)"},
+		{schedule.Vixie, "*/7 * * * *", ""},
+		{schedule.Vixie, "0,30 * * * *", ""},
+		{schedule.Vixie, "* * * * *", ""},
+		{schedule.Vixie, "0-30/5 * * * *", ""},
+		{schedule.Systemd, "daily", ""},
+		{schedule.Jenkins, "H * * * *", ""},
+		{schedule.Vixie, "@reboot", ""},
+		{schedule.EventBridge, "rate(5 minutes)", ""},
 	} {
 		s, err := schedule.Parse(c.d, c.text)
 		if err != nil {

@@ -12,11 +12,6 @@ import (
 // is taken to bear, where no budget is given.
 const startsBudget = 10
 
-// fleetRate is how many machines of a fleet start in one minute of a window.
-func fleetRate(hosts int, window time.Duration) float64 {
-	return float64(hosts) / max(1, window.Minutes())
-}
-
 func budget(p *lint.Pass) float64 { return cmp.Or(p.Options.Budget, startsBudget) }
 
 // spreadWindow is how long a random wait should be: long enough that no more
