@@ -174,6 +174,9 @@ func (s *FileSource) Keys(ctx context.Context, yield func(*Key) error) error {
 	defer stop()
 	defer r.Close()
 	err := s.read(ctx, r, yield)
+	if !s.coverage.Complete {
+		s.coverage.Total = r.size()
+	}
 	r.about(&s.coverage)
 	return err
 }
@@ -248,6 +251,23 @@ func (s *FileSource) Kind() string { return s.last.kind() }
 // keys were read. It is known when OpenFile returns, except for a list, where it grows with the rows. It is false if
 // nothing tells it.
 func (s *FileSource) Now() (time.Time, bool) { return s.last.now() }
+
+// Info returns what an RDB file tells about the server that wrote it: product, version, used memory and clock. Of other
+// files it has only the product and the clock.
+func (s *FileSource) Info() Info {
+	info := Info{Kind: s.Kind()}
+	info.Now, _ = s.Now()
+	r, ok := s.last.(*rdbReader)
+	if !ok {
+		return info
+	}
+	dump := r.dump.Info()
+	info.Kind, info.Version, info.UsedMemory = "redis", dump.ServerVersion, dump.UsedMemory
+	if dump.Valkey {
+		info.Kind = "valkey"
+	}
+	return info
+}
 
 // Resolution returns the unit in which the file gives expiries: a millisecond or a second.
 func (s *FileSource) Resolution() time.Duration { return s.last.resolution() }

@@ -141,6 +141,9 @@ func TestFileRDB(t *testing.T) {
 			if now, ok := s.Now(); !ok || now.Unix() != ctime {
 				t.Errorf("Now = %v, %v", now, ok)
 			}
+			if info := s.Info(); info.Kind != "redis" || info.Now.Unix() != ctime {
+				t.Errorf("Info = %+v", info)
+			}
 			aof := strings.Contains(name, "preamble")
 			if got := strings.Contains(strings.Join(c.Notes, " "), "append-only"); got != aof {
 				t.Errorf("notes = %q", c.Notes)

@@ -33,15 +33,18 @@ func TestKeyList(t *testing.T) {
 	}{
 		{
 			"columns of a recorded scan", "key\tpttl_ms\tserver_time_us\ttype\na\t500\t1800000000000000\tstring\nb\t-1\t1800000000000000\tset\n",
-			[]scan.Key{typed(at("a", 500), "string"), typed(never("b"), "set")}, "",
+			[]scan.Key{typed(at("a", 500), "string"), typed(never("b"), "set")},
+			"",
 		},
 		{
 			"any order, other names", "Type,Expire At,NAME,idle,freq,db\nhash,1800000000500,a,7,9,3\n",
-			[]scan.Key{full}, "read as absolute Unix times in milliseconds",
+			[]scan.Key{full},
+			"read as absolute Unix times in milliseconds",
 		},
 		{
 			"absolute seconds, no line of names", "a,1800000300\nb,-1\nc,0\n",
-			[]scan.Key{at("a", 300_000), never("b"), never("c")}, "read as absolute Unix times in seconds, by the size of the first 1",
+			[]scan.Key{at("a", 300_000), never("b"), never("c")},
+			"read as absolute Unix times in seconds, by the size of the first 1",
 		},
 		{
 			"number first", "1800000300;a\n", []scan.Key{at("a", 300_000)}, "absolute Unix times in seconds",
@@ -51,11 +54,13 @@ func TestKeyList(t *testing.T) {
 		},
 		{
 			"relative seconds, no line of names", "a\t300\nb\t86400\n",
-			[]scan.Key{at("a", 300_000), at("b", 86_400_000)}, "read as times to live in seconds",
+			[]scan.Key{at("a", 300_000), at("b", 86_400_000)},
+			"read as times to live in seconds",
 		},
 		{
 			"relative milliseconds by size", "a\t300\nb\t2592000000\n",
-			[]scan.Key{at("a", 300), at("b", 2_592_000_000)}, "read as times to live in milliseconds",
+			[]scan.Key{at("a", 300), at("b", 2_592_000_000)},
+			"read as times to live in milliseconds",
 		},
 		{
 			"relative seconds by name", "key,ttl\na,300\n", []scan.Key{at("a", 300_000)}, "the file's modification time, 2027-01-15T08:00:00Z",
@@ -65,11 +70,13 @@ func TestKeyList(t *testing.T) {
 		},
 		{
 			"written times", "key,expires_at,time\na,2027-01-15T08:00:01Z,2027-01-15 08:00:00\nb,2027-01-15T09:00:02+01:00,1800000000\n",
-			[]scan.Key{at("a", 1000), at("b", 2000)}, "",
+			[]scan.Key{at("a", 1000), at("b", 2000)},
+			"",
 		},
 		{
 			"empty expiries", "key,pttl,expire_at,now\na,,1800000001,1800000000\nb,,,1800000000\nc,,never,1800000000\n",
-			[]scan.Key{at("a", 1000), never("b"), never("c")}, "An empty expiry is read as none, for 2 keys.",
+			[]scan.Key{at("a", 1000), never("b"), never("c")},
+			"An empty expiry is read as none, for 2 keys.",
 		},
 		{
 			"quotes", "\"key\",\"pttl\",\"now\"\n\"a \"\"b\"\", c\",\"500\",1800000000\n", []scan.Key{at(`a "b", c`, 500)}, "",
@@ -79,23 +86,27 @@ func TestKeyList(t *testing.T) {
 		},
 		{
 			"BOM, CRLF, blank lines, no last line end", "\ufeff\r\nkey,pttl,now\r\n\r\na,500,1800000000\r\nb,600,1800000000",
-			[]scan.Key{at("a", 500), at("b", 600)}, "",
+			[]scan.Key{at("a", 500), at("b", 600)},
+			"",
 		},
 		{
 			"NDJSON", `{"key":"a\u0000\xff\"\ud83d\ude00","pttl_ms":500,"server_time":1800000000,"tags":["x",{"y":"]"}],"ok":true}` + "\n" +
 				`{ "expire_at" : null , "key" : "b", "now":1800000000 }` + "\n",
-			[]scan.Key{at("a\x00\xff\"\U0001f600", 500), never("b")}, "An empty expiry",
+			[]scan.Key{at("a\x00\xff\"\U0001f600", 500), never("b")},
+			"An empty expiry",
 		},
 		{
 			"NDJSON with bytes that are no UTF-8", "{\"key\":\"a\xfe\",\"pttl_ms\":500,\"now\":1800000000}\n", []scan.Key{at("a\xfe", 500)}, "",
 		},
 		{
 			"base64", "key_base64,pttl,now\n" + base64.StdEncoding.EncodeToString([]byte("a\n\xff")) + ",500,1800000000\n",
-			[]scan.Key{at("a\n\xff", 500)}, "",
+			[]scan.Key{at("a\n\xff", 500)},
+			"",
 		},
 		{
 			"each row from its own time", "key,pttl,now\na,500,1800000000\nb,500,1800000001\n",
-			[]scan.Key{at("a", 500), at("b", 1500)}, "",
+			[]scan.Key{at("a", 500), at("b", 1500)},
+			"",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package scan
 import (
 	"bytes"
 	"fmt"
-	"strings"
 )
 
 // A column says what the values of one column of a key list mean.
@@ -46,8 +45,21 @@ var columnNames = map[string]column{
 
 // columnOf returns the meaning of a column's name.
 func columnOf(name []byte) column {
-	plain := strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(string(bytes.TrimSpace(name))))
-	return columnNames[plain]
+	var plain [16]byte // longer than any name that is known
+	n := 0
+	for _, c := range name {
+		switch {
+		case c == ' ' || c == '-' || c == '_':
+			continue
+		case n == len(plain):
+			return colOther
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		plain[n] = c
+		n++
+	}
+	return columnNames[string(plain[:n])]
 }
 
 // expiryColumns are those that say when a key expires, the most exact first.

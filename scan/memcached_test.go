@@ -250,7 +250,8 @@ func TestMemcachedAnswers(t *testing.T) {
 		{"busy at first", []string{busy, busy, metaA + metaB + "END\r\n"}, 2, "", "", nil},
 		{
 			"busy for ever",
-			[]string{busy}, 0, "waited 10ms: another crawl of the LRU is running", "",
+			[]string{busy},
+			0, "waited 10ms: another crawl of the LRU is running", "",
 			func(o *scan.MemcachedOptions) { o.BusyWait = 10 * time.Millisecond },
 		},
 		{"no end", []string{metaA + metaB}, 2, "", "The server did not end its list: after 100ms", nil},
