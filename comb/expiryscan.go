@@ -33,7 +33,6 @@ type expiryCluster struct {
 	keys     float64
 	baseline float64
 	logP     float64
-	newest   bool
 }
 
 const (
