@@ -86,14 +86,16 @@ func (b *yearBuilder) offset(midnight int64) (int, bool) {
 }
 
 func (b *yearBuilder) add(d int, key partKey) {
-	p := b.parts[key]
-	if p == nil {
+	if !key.before && !key.same && !key.after {
+		return
+	}
+	p, ok := b.parts[key]
+	if !ok {
 		p = &Part{Minutes: b.minutes(key)}
-		if p.Minutes.Count() == 0 {
-			return
-		}
 		b.parts[key] = p
-		b.order = append(b.order, key)
+		if p.Minutes.Count() > 0 {
+			b.order = append(b.order, key)
+		}
 	}
 	p.Days.Add(d)
 }
