@@ -272,9 +272,9 @@ func (f *grouping) ownTeeth(i int, h *herd) uint64 {
 }
 
 const (
-	memberShare   = 0.5 // of a series' events that must come with the teeth
-	followerShare = 0.1 // the same for a follower, which accompanies everything
-	memberLLR     = 7.0 // by how much its events must favour the teeth
+	memberShare  = 0.5 // of a series' events that must come with the teeth
+	companyShare = 0.1 // the same for a follower, which accompanies everything, and where no series has the comb alone
+	memberLLR    = 7.0 // by how much its events must favour the teeth
 )
 
 // concentrated counts the events of a series in the teeth of a herd and says
@@ -298,11 +298,10 @@ func (f *grouping) concentrated(n Named, h *herd) (inside uint64, yes bool) {
 	}
 	total := float64(s.Total())
 	expected := total * min(float64(windows)/span, 1)
-	share := memberShare
-	if n.Follower {
-		share = followerShare
+	share, need := memberShare, memberLLR
+	if n.Follower || h.sum {
+		share = companyShare
 	}
-	need := memberLLR
 	if !h.sum {
 		need += math.Log(float64(len(f.series)))
 	}
