@@ -87,6 +87,13 @@ func (r *Redis) Keys(ctx context.Context, yield func(*Key) error) error {
 	for _, p := range parts {
 		s.total += p.cov.Total
 	}
+	sampling := r.opts.sampling(s.total)
+	if sampling.share <= maxSample {
+		s.total = uint64(sampling.share * float64(s.total))
+	}
+	for _, p := range parts {
+		p.sampling = sampling
+	}
 	err = s.run(ctx, yield)
 	if err == nil {
 		err = r.follow(ctx, &s, yield)
@@ -122,6 +129,7 @@ func (r *Redis) parts(ctx context.Context) ([]*part, error) {
 		for _, db := range slices.Sorted(maps.Keys(dbs)) {
 			p := newPart(s.node, db)
 			p.cov.Total = dbs[db]
+			p.slots = s.slots
 			parts = append(parts, p)
 		}
 	}

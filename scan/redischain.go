@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
-	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,18 +23,15 @@ const (
 	maxPipeline = fastPageKeys
 )
 
-// A chain walks a database, or a part of it, by one cursor on one connection. Each round trip asks for the expiries
-// of one page and for the names of the next.
-//
-// SCAN goes through the buckets of the hash table in the order of their bit-reversed numbers. The buckets whose
-// numbers end in the same m bits are therefore neighbours, and chain i of 2^m may begin at the bit-reversed i and end
-// when the last m bits of the cursor change. Redis does not promise this, so only servers known to do it are walked
-// like that, and the walk is checked.
+// A chain walks a database, or a part of it, along its route by one cursor on one connection. Each round trip asks
+// for the expiries of one page and for the names of the next.
 type chain struct {
 	part   *part
 	method expiryMethod
-	mask   uint64 // of the low bits that stay the same within this chain; 0 for the only chain
-	start  uint64
+	route  route
+	// divided is true for one of several chains that together walk the whole: each may run into the next one.
+	divided bool
+	gate    *gate
 
 	cursor string
 	conn   *redis.Conn
@@ -45,29 +41,49 @@ type chain struct {
 	sent   time.Time
 
 	free chan *page
-	read int // keys listed so far
 	last *page
 }
 
-func newChain(p *part, m expiryMethod, index, count int) *chain {
-	c := &chain{part: p, method: m, cursor: "0", free: make(chan *page, pagesPerChain)}
-	if count > 1 {
-		shift := bits.Len(uint(count)) - 1
-		c.mask = uint64(count) - 1
-		c.start = bits.Reverse64(uint64(index)) >> (64 - shift)
-		c.cursor = strconv.FormatUint(c.start, 10)
-	}
+func newChain(p *part, m expiryMethod, r route) *chain {
+	_, divided := r.(*divisionRoute)
+	c := &chain{part: p, method: m, route: r, divided: divided, cursor: r.first(), free: make(chan *page, pagesPerChain)}
 	for range pagesPerChain {
 		c.free <- newPage(p, c.free)
 	}
 	return c
 }
 
-// run walks to the end of the chain and sends its pages to out. The last page of one chain of several is kept in
-// c.last: it may hold keys of the next chain and is sent when the heads of all chains are known.
+// A gate holds all chains of a divided walk back until each has seen its first page: only then is it known that the
+// walk can be divided, and none must have sent anything before.
+type gate struct {
+	missing atomic.Int32
+	open    chan struct{}
+}
+
+func newGate(chains int) *gate {
+	g := &gate{open: make(chan struct{})}
+	g.missing.Store(int32(chains))
+	return g
+}
+
+func (g *gate) pass(ctx context.Context) error {
+	if g.missing.Add(-1) == 0 {
+		close(g.open)
+	}
+	select {
+	case <-g.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run walks to the end of the route and sends its pages to out. The last page of a divided walk is kept in c.last: it
+// may hold keys of the next chain and is sent when the heads of all chains are known.
 func (c *chain) run(ctx context.Context, out chan<- *page) error {
 	defer c.disconnect()
 	var current *page
+	read := 0
 	for done := false; !done; {
 		next, err := c.take(ctx)
 		if err != nil {
@@ -80,43 +96,29 @@ func (c *chain) run(ctx context.Context, out chan<- *page) error {
 		if err := send(ctx, out, current); err != nil {
 			return err
 		}
-		if done, err = c.arrived(cursor); err != nil {
+		next.head = c.divided && read < headKeys
+		listed := len(next.names)
+		read += listed
+		next.filter(c.route.keep)
+		if c.cursor, done, err = c.route.after(cursor, listed); err != nil {
 			return err
 		}
-		c.read += len(next.names)
-		next.head = c.start != 0 && c.read-len(next.names) < headKeys
-		c.cursor, current = cursor, next
+		if current == nil && c.gate != nil {
+			if err := c.gate.pass(ctx); err != nil {
+				return err
+			}
+		}
+		current = next
 	}
 	if err := c.finish(ctx, current); err != nil {
 		return err
 	}
-	if c.mask != 0 {
+	if c.divided {
 		current.tail, c.last = true, current
 		return nil
 	}
 	return send(ctx, out, current)
 }
-
-// arrived reports whether cursor is the end of the chain.
-func (c *chain) arrived(cursor string) (bool, error) {
-	if cursor == "0" || c.mask == 0 {
-		return cursor == "0", nil
-	}
-	n, err := strconv.ParseUint(cursor, 10, 64)
-	if err != nil {
-		return false, errNotDivisible
-	}
-	if n&c.mask == c.start {
-		return false, nil
-	}
-	if c.read == 0 {
-		return false, errNotDivisible
-	}
-	return true, nil
-}
-
-// errNotDivisible says that the cursors are not those of a hash table walked in bit-reversed order.
-var errNotDivisible = errors.New("the server's cursors cannot be walked in parallel")
 
 func (c *chain) take(ctx context.Context) (*page, error) {
 	if err := c.part.pacer.wait(ctx); err != nil {
@@ -145,7 +147,10 @@ func send(ctx context.Context, out chan<- *page, g *page) error {
 // fetch asks for the expiries of current (nil on the first call) and the names of next in one round trip. A lost
 // connection is made again once: cursors live in the client, so nothing is skipped or read twice.
 func (c *chain) fetch(ctx context.Context, current, next *page) (cursor string, err error) {
-	next.cursor, next.count = c.cursor, c.part.pacer.size()
+	next.cursor, next.count = c.cursor, c.route.pageKeys()
+	if next.count == 0 {
+		next.count = c.part.pacer.size()
+	}
 	err = c.retry(ctx, func() error {
 		next.scan.reset()
 		if err := c.ask(ctx, current, next); err != nil {
@@ -165,13 +170,18 @@ func (c *chain) finish(ctx context.Context, last *page) error {
 	return c.retry(ctx, func() error { return c.ask(ctx, last, nil) })
 }
 
+// retry also waits for a server that is busy for a moment, such as during a failover, but no longer than for any
+// answer.
 func (c *chain) retry(ctx context.Context, try func() error) error {
 	err := try()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil && c.conn != nil && problemOf(err) == ProblemClosed {
+	if err != nil && ctx.Err() == nil && problemOf(err) == ProblemClosed {
 		c.disconnect()
+		err = try()
+	}
+	for waited := time.Duration(0); isTransient(err) && waited < c.part.node.opts.Timeout; waited += transientPause {
+		if err := sleep(ctx, transientPause); err != nil {
+			return err
+		}
 		err = try()
 	}
 	if ctx.Err() != nil {
@@ -179,6 +189,8 @@ func (c *chain) retry(ctx context.Context, try func() error) error {
 	}
 	return c.part.node.explain(err)
 }
+
+const transientPause = 50 * time.Millisecond
 
 // ask runs one pipeline: the expiries of current, then SCAN for next; each may be nil. An unusually long page is
 // asked for in several pipelines.

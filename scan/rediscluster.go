@@ -158,9 +158,9 @@ func reachable[P int64 | uint64](host string, port P, asked string) string {
 	return net.JoinHostPort(host, strconv.FormatInt(int64(port), 10))
 }
 
-// keySlot is the hash slot of a key: CRC-16/XMODEM of it, or of what stands between its first { and the next }
+// KeySlot is the hash slot of a key: CRC-16/XMODEM of it, or of what stands between its first { and the next }
 // (Redis Cluster specification, "Key distribution model").
-func keySlot(name []byte) int {
+func KeySlot(name []byte) int {
 	if open := bytes.IndexByte(name, '{'); open >= 0 {
 		if end := bytes.IndexByte(name[open+1:], '}'); end > 0 {
 			name = name[open+1 : open+1+end]

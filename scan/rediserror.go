@@ -133,6 +133,20 @@ func isKeyDenied(text string) bool {
 	return strings.HasPrefix(text, "NOPERM") && strings.Contains(text, "key")
 }
 
+// isTransient reports whether the server asks to be asked again in a moment.
+func isTransient(err error) bool {
+	var reply replyError
+	if !errors.As(err, &reply) {
+		return false
+	}
+	code, _, _ := strings.Cut(string(reply), " ")
+	switch code {
+	case "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY":
+		return true
+	}
+	return false
+}
+
 func isUnknownCommand(text string) bool {
 	if !strings.HasPrefix(text, "ERR") && !strings.HasPrefix(text, "unknown") {
 		return false

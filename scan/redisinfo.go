@@ -122,9 +122,3 @@ func commandUsage(text string, commands ...string) (calls, usec uint64) {
 	}
 	return calls, usec
 }
-
-// majorVersion returns 7 for "7.0.15", 0 for what is no version.
-func majorVersion(version string) int {
-	major, _, _ := strings.Cut(version, ".")
-	return int(number(major))
-}

@@ -161,7 +161,7 @@ func (r *Redis) shardOf(name []byte) int {
 	if len(r.shards) == 1 {
 		return 0
 	}
-	slot := keySlot(name)
+	slot := KeySlot(name)
 	return max(0, slices.IndexFunc(r.shards, func(s *shard) bool { return s.holds(slot) }))
 }
 

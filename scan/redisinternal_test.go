@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -256,5 +257,45 @@ func TestParseInfo(t *testing.T) {
 	calls, usec := commandUsage("cmdstat_scan:calls=5,usec=700,usec_per_call=140.00\r\ncmdstat_pttl:calls=3,usec=9\r\n", "scan", "pttl")
 	if calls != 8 || usec != 709 {
 		t.Errorf("usage is %d calls, %d us", calls, usec)
+	}
+}
+
+// FuzzParseTarget checks that no error of a malformed address repeats its password.
+func FuzzParseTarget(f *testing.F) {
+	for _, s := range []string{
+		"redis://u:PASSWORD@h:1/2", "redis://:PASSWORD@h:x", "rediss://u:PASSWORD@[::1", "unix://u:PASSWORD@/p?db=x",
+		"redis-sentinel://:PASSWORD@a,b/m/x", "redis://h?password=PASSWORD", "PASSWORD@h", "x://u:PASSWORD%zz@h",
+		"redis-cluster://u:PASSWORD@h:1,h:2/1", "redis://u:PASSWORD?@h", "redis://u:PASSWORD/@h@x:1:1",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		target, err := parseTarget(text)
+		shown := target.String()
+		if err != nil {
+			shown = err.Error()
+		}
+		at := strings.LastIndex(text, "@")
+		secret := strings.Index(text, ":PASSWORD")
+		if secret >= 0 && secret < at && strings.Contains(shown, "PASSWORD") {
+			t.Errorf("%q is shown as %q", text, shown)
+		}
+		if secret >= 0 && secret < at && !HasSecret(text) && !strings.HasPrefix(text, "unix:///") {
+			t.Errorf("HasSecret(%q) is false", text)
+		}
+		_ = Redact(text)
+	})
+}
+
+func TestKeySlot(t *testing.T) {
+	t.Parallel()
+	// From the Redis Cluster specification and CLUSTER KEYSLOT.
+	for name, want := range map[string]int{
+		"123456789": 0x31C3 % clusterSlots, "foo": 12182, "": 0, "{user1000}.following": KeySlot([]byte("user1000")),
+		"foo{}{bar}": KeySlot([]byte("foo{}{bar}")), "foo{{bar}}zap": KeySlot([]byte("{bar")), "foo{bar}{zap}": KeySlot([]byte("bar")),
+	} {
+		if got := KeySlot([]byte(name)); got != want {
+			t.Errorf("slot of %q is %d, want %d", name, got, want)
+		}
 	}
 }

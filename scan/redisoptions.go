@@ -44,8 +44,10 @@ type Options struct {
 	// Primary reads primaries of a cluster or behind Sentinel even where a replica could be read.
 	Primary bool
 
-	// Sample reads only about this share of the keys, 0-1; all if 0. See MaxKeys.
+	// Sample reads only about this share of the keys, 0-1; all if 0 or more than half. Coverage has the exact share.
 	Sample float64
+	// Seed makes the choice of a sample repeatable; random if 0.
+	Seed uint64
 	// MaxKeys lowers Sample so that about so many keys are read; no limit if 0.
 	MaxKeys uint64
 

@@ -119,12 +119,23 @@ func (g *page) listed() (string, error) {
 	return string(cursor), err
 }
 
+// filter drops the names that are not to be kept.
+func (g *page) filter(keep func([]byte) bool) {
+	kept := g.names[:0]
+	for _, name := range g.names {
+		if keep(name) {
+			kept = append(kept, name)
+		}
+	}
+	g.names = kept
+}
+
 // decode reads the replies of n expiry commands. base is the server's clock in ms for relative answers, else 0.
 func (g *page) decode(n int, base int64) error {
 	p := replyParser{g.expiries.b}
 	for range n {
 		v, err := p.number()
-		if reply, ok := err.(replyError); ok {
+		if reply, ok := err.(replyError); ok && !isTransient(err) {
 			v = g.refused(string(reply))
 		} else if err != nil {
 			return err

@@ -18,7 +18,10 @@ const recentKeys = 8192
 type part struct {
 	node  *node
 	db    int
+	slots []slotRange // of its shard
 	pacer *pacer
+
+	sampling sampling
 
 	err     error // why the walk ended early
 	cov     Coverage
@@ -79,45 +82,58 @@ func (p *part) walk(ctx context.Context, out chan<- *page) error {
 		return err
 	}
 	p.cov.Notes = append(p.cov.Notes, notes...)
-	p.chains = p.chainCount(before)
-	err = p.walkChains(ctx, method, out)
-	if errors.Is(err, errNotDivisible) && p.chains > 1 {
-		p.chains = 1
-		p.cov.Notes = append(p.cov.Notes, err.Error()+": one cursor was used")
-		err = p.walkChains(ctx, method, out)
+	routes, err := p.routes(before)
+	if err != nil {
+		return err
 	}
+	err = p.walkRoutes(ctx, method, routes, out)
+	if errors.Is(err, errUndivided) {
+		p.cov.Notes = append(p.cov.Notes, errForeignCursors.Error()+": one cursor was used")
+		routes = []route{wholeRoute{}}
+		err = p.walkRoutes(ctx, method, routes, out)
+	}
+	p.cov.Sampled = p.sampled(routes)
 	return err
 }
 
-// chainCount is how many chains the part is cut into.
-func (p *part) chainCount(keys uint64) int {
-	if keys < minChainedKeys || !p.node.divisible() {
-		return 1
+// routes says how the part is walked: a sample of it, in several chains, or by one.
+func (p *part) routes(keys uint64) ([]route, error) {
+	n := p.node.opts.Chains
+	if n == 0 {
+		n = p.pacer.chains()
 	}
-	if p.node.opts.Chains > 0 {
-		return p.node.opts.Chains
+	routes, err := p.sampleRoutes(p.sampling, keys, n)
+	if routes != nil || err != nil {
+		p.cov.Sampled = p.sampling.share
+		return routes, err
 	}
-	return p.pacer.chains()
+	if n == 1 || keys < minChainedKeys || !p.node.ordered() {
+		return []route{wholeRoute{}}, nil
+	}
+	routes = make([]route, n)
+	for i := range routes {
+		routes[i] = newDivisionRoute(i, n, keys)
+	}
+	return routes, nil
 }
 
-// divisible reports whether the server is known to walk one hash table in bit-reversed order. In cluster mode newer
-// servers keep one table for each slot.
-func (n *node) divisible() bool {
-	if n.info.Mode == "cluster" {
-		return false
-	}
-	return n.info.Kind == "redis" || n.info.Kind == "valkey"
-}
+// errUndivided says that a divided walk was given up before it had sent anything.
+var errUndivided = errors.New("the walk cannot be divided")
 
-// walkChains runs all chains of the part and sends their last pages when all are through.
-func (p *part) walkChains(ctx context.Context, m expiryMethod, out chan<- *page) error {
+// walkRoutes runs a chain along each route, and sends their last pages when all are through.
+func (p *part) walkRoutes(ctx context.Context, m expiryMethod, routes []route, out chan<- *page) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	chains := make([]*chain, p.chains)
-	errs := make([]error, p.chains)
+	p.chains = len(routes)
+	chains := make([]*chain, len(routes))
+	errs := make([]error, len(routes))
 	var wg sync.WaitGroup
-	for i := range chains {
-		c := newChain(p, m, i, p.chains)
+	gate := newGate(len(routes))
+	for i, r := range routes {
+		c := newChain(p, m, r)
+		if c.divided {
+			c.gate = gate
+		}
 		chains[i] = c
 		wg.Go(func() {
 			if errs[i] = c.run(ctx, out); errs[i] != nil {
@@ -127,6 +143,9 @@ func (p *part) walkChains(ctx context.Context, m expiryMethod, out chan<- *page)
 	}
 	wg.Wait()
 	if err := firstCause(errs); err != nil {
+		if errors.Is(err, errForeignCursors) && gate.missing.Load() > 0 && chains[0].divided {
+			return errUndivided
+		}
 		return err
 	}
 	for _, c := range chains {
@@ -179,7 +198,7 @@ func (p *part) close(ctx context.Context) {
 	before := p.cov.Total
 	p.cov.Total = max(before, after)
 	listed := p.cov.Read + p.cov.Vanished + p.cov.Denied
-	if p.chains > 1 && listed < min(before, after)/2 {
+	if p.chains > 1 && p.cov.Sampled == 1 && listed < min(before, after)/2 {
 		p.cov.Complete = false
 		p.cov.Errors = append(p.cov.Errors, fmt.Errorf("%s: %d cursors found %d keys, but there were %d before and %d after: read it again with one chain",
 			p.cov.Name, p.chains, listed, before, after))
