@@ -96,10 +96,23 @@ func (a *analyser) herdWords(g *Group, h *Herd) (why, fix string) {
 	default:
 		why += " Each one read after that is a cache miss in the same moment for whatever refills it."
 	}
-	if !h.Jitter.Helps {
-		return why, "let one caller refill each key (single-flight or a lock), or serve the old value while one refreshes"
+	return why, h.remedy()
+}
+
+// remedy says what to do about the refills of a herd.
+func (h *Herd) remedy() string {
+	const coalesce = "let one caller refill each key (single-flight or a lock), or serve the old value while one refreshes"
+	j := &h.Jitter
+	switch {
+	case h.Largest.Keys < fewHot || !j.Helps && !j.Assumed:
+		return coalesce
+	case !j.Helps:
+		return fmt.Sprintf("write them with a TTL that is random by several times the %s of the tooth, and %s", span(h.Largest), coalesce)
+	case j.Assumed:
+		return fmt.Sprintf("write them with a random TTL: ±15 %% of the one they have, which is at least %s", seconds(j.TTL))
+	default:
+		return fmt.Sprintf("write them with a random TTL of %s to %s instead of one fixed TTL", seconds(j.Shortest), seconds(j.Longest))
 	}
-	return why, fmt.Sprintf("write them with a random TTL of %s to %s instead of one fixed TTL", seconds(h.Jitter.Shortest), seconds(h.Jitter.Longest))
 }
 
 // span writes how long a tooth takes; one instant is within a second.
@@ -163,6 +176,8 @@ func (j *JitterEffect) judge(h *Herd) (helps bool, why string) {
 	switch {
 	case h.Largest.Keys < fewHot:
 		return false, "only a few keys: jitter does not help hot keys, each of which is asked for by many readers at once"
+	case j.First.PeakAfter > little*j.First.PeakBefore && j.Assumed:
+		return false, fmt.Sprintf("the TTL is not known (at least %s): what ±15 %% of it does to a tooth of %s can't be predicted", seconds(j.TTL), span(h.Largest))
 	case j.First.PeakAfter > little*j.First.PeakBefore:
 		return false, fmt.Sprintf("±15 %% spreads the tooth over %s, which is hardly wider than it is", seconds(j.Longest-j.Shortest))
 	default:
