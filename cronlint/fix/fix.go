@@ -53,7 +53,7 @@ func Edits(problems []lint.Problem, unsafe bool) map[string][]lint.Edit {
 }
 
 // Apply makes the edits in data. An edit given twice is made once; of two that
-// overlap the second is refused.
+// overlap the second is refused. Two insertions at one place are both made.
 func Apply(path string, data []byte, edits []lint.Edit) Change {
 	c := Change{Path: path, Before: data}
 	sorted := slices.Clone(edits)
@@ -69,7 +69,7 @@ func Apply(path string, data []byte, edits []lint.Edit) Change {
 		case e.Span.Start < 0 || e.Span.End > len(data) || e.Span.Start > e.Span.End:
 			c.Refused = append(c.Refused, Refusal{e, "outside the file"})
 			continue
-		case e.Span.Start < at || i > 0 && e.Span == sorted[i-1].Span && e.Span.Len() == 0:
+		case e.Span.Start < at:
 			c.Refused = append(c.Refused, Refusal{e, "another fix changes the same bytes"})
 			continue
 		}

@@ -17,9 +17,11 @@ type CronJob struct {
 	Kind, Namespace, Name string
 	Concurrency           string // concurrencyPolicy; "" is Allow
 	Deadline              string // startingDeadlineSeconds; "" when not set
-	Spec                  lint.Span
-	ScheduleLine          lint.Span // the line of the schedule, to insert beside
-	KeyColumn             int       // bytes before the key on that line
+	// Beside is where another key of the spec can be written: the end of the line
+	// of its schedule. Indent is what that line begins with. Both are zero
+	// where the spec is not written one key a line.
+	Beside lint.Span
+	Indent string
 }
 
 // A Deployment is the Value of a setting: how a Deployment replaces its pods.
@@ -85,11 +87,13 @@ func addCronJob(p *lint.Parsed, src *lint.File, obj, spec, sched *yaml.Node) {
 		Kind: text(at(obj, "kind")), Namespace: text(at(obj, "metadata", "namespace")),
 		Name:        cmp.Or(text(at(obj, "metadata", "name")), text(at(obj, "metadata", "generateName"))),
 		Concurrency: text(at(spec, "concurrencyPolicy")), Deadline: text(at(spec, "startingDeadlineSeconds")),
-		Spec: yamlSpan(src, spec),
 	}
 	line, _ := src.Position(e.Field.Start)
-	d.ScheduleLine = src.LineSpan(line)
-	d.KeyColumn = len(src.Line(line)) - len(strings.TrimLeft(src.Line(line), " "))
+	row := src.LineSpan(line)
+	if trimmed := strings.TrimLeft(src.Text(row), " "); strings.HasPrefix(trimmed, "schedule:") {
+		d.Beside = lint.Span{Start: row.End, End: row.End}
+		d.Indent = src.Text(row)[:row.Len()-len(trimmed)]
+	}
 	e.Zone = zone(cmp.Or(text(at(spec, "timeZone")), text(at(spec, "timezone"))))
 	e.Group = GroupKubernetes
 	e.Command = strings.TrimPrefix(d.Namespace+"/"+d.Name, "/")

@@ -60,6 +60,12 @@ func hasOwnRule(s *subject) bool {
 
 // propose adds the planned minute of a job to a problem, as advice and as fix.
 func (a *analysis) propose(problem *lint.Problem, s *subject) {
+	if s.Dialect == schedule.Jenkins {
+		if problem.Fix = hashEdit(s); problem.Fix != nil {
+			problem.Advice = problem.Fix.Text
+		}
+		return
+	}
 	m := a.plan().move(s.Entry)
 	if m == nil {
 		return
@@ -69,6 +75,21 @@ func (a *analysis) propose(problem *lint.Problem, s *subject) {
 	if m.Edit != nil {
 		problem.Advice = m.Edit.Text
 	}
+}
+
+// hashEdit replaces the minute of a Jenkins job by H, which Jenkins turns into a
+// minute of the job's own.
+func hashEdit(s *subject) *lint.Edit {
+	f := s.Schedule.Field(schedule.UnitMinute)
+	sh := minuteShape(s.Schedule)
+	if f == nil || sh.period < 2 || s.File.Text(s.Field) != s.Raw {
+		return nil
+	}
+	text := "H"
+	if sh.period < 60 {
+		text = fmt.Sprintf("H/%d", sh.period)
+	}
+	return s.replaceField(f, text)
 }
 
 // stepZero reports whether a job steps over the whole hour from minute 0.

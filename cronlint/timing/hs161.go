@@ -30,8 +30,24 @@ func checkHS161(a *analysis) lint.Check {
 			if period := s.period(p.Options.Time()); period > 0 && period <= 10*time.Minute {
 				problem := s.problem(&ruleHS161, "a run that takes longer than %v runs beside the next one", period)
 				problem.Advice = "concurrencyPolicy: Forbid"
+				if d.Concurrency == "" {
+					problem.Fix = besideSchedule(s.Entry, d, problem.Advice, "skips a run while the one before still runs")
+				}
 				p.Report(problem)
 			}
 		}
 	}}
+}
+
+// besideSchedule adds a key below the schedule of a CronJob. It changes what the
+// cluster does, so it is never called safe.
+func besideSchedule(e *lint.Entry, d *job.CronJob, line, why string) *lint.Edit {
+	if d.Beside == (lint.Span{}) {
+		return nil
+	}
+	newline := "\n"
+	if e.File.CRLF() {
+		newline = "\r\n"
+	}
+	return &lint.Edit{File: e.File.Path, Span: d.Beside, New: newline + d.Indent + line, Text: line, Why: why}
 }

@@ -27,6 +27,7 @@ func checkHS162() lint.Check {
 			}
 			problem := entryProblem(&ruleHS162, e, "CronJob "+e.Command, "no startingDeadlineSeconds: missed starts are made up for all at once, or never")
 			problem.Advice = "startingDeadlineSeconds: 600"
+			problem.Fix = besideSchedule(e, d, problem.Advice, "gives up a start that is more than ten minutes late")
 			p.Report(problem)
 		}
 	}}

@@ -64,18 +64,26 @@ func proved(old *schedule.Schedule, text string) *schedule.Schedule {
 	return s
 }
 
-// edit replaces the schedule of a job. Only the bytes that differ are part of it.
+// edit replaces the minute of a job by that of text, its schedule with another
+// minute. Only the bytes that differ are part of it.
 func (s *subject) edit(text string) *lint.Edit {
-	if s.File.Text(s.Field) != s.Raw {
-		return nil // escaped or folded in its file: not byte for byte
-	}
 	sh := minuteShape(s.Schedule)
-	span := lint.Span{Start: s.Field.Start + sh.field.Start, End: s.Field.Start + sh.field.End}
-	replacement := text[sh.field.Start : len(text)-(len(s.Raw)-sh.field.End)]
+	return s.replace(sh.field, text[sh.field.Start:len(text)-(len(s.Raw)-sh.field.End)])
+}
+
+// replaceField replaces one field of a job's schedule.
+func (s *subject) replaceField(f *schedule.Field, text string) *lint.Edit {
+	return s.replace(lint.Span{Start: f.Start, End: f.End}, text)
+}
+
+// replace makes the edit of a part of the schedule. Where the time may have a
+// meaning it is not called safe.
+func (s *subject) replace(part lint.Span, text string) *lint.Edit {
+	span := lint.Span{Start: s.Field.Start + part.Start, End: s.Field.Start + part.End}
 	line, _ := s.File.Position(s.Field.Start)
 	row := s.File.LineSpan(line)
-	e := &lint.Edit{File: s.File.Path, Span: span, New: replacement, Safe: true}
-	e.Text = strings.TrimSpace(s.File.Text(lint.Span{Start: row.Start, End: span.Start}) + replacement +
+	e := &lint.Edit{File: s.File.Path, Span: span, New: text, Safe: true}
+	e.Text = strings.TrimSpace(s.File.Text(lint.Span{Start: row.Start, End: span.Start}) + text +
 		s.File.Text(lint.Span{Start: span.End, End: row.End}))
 	if e.Why = s.doubt(); e.Why != "" {
 		e.Safe = false

@@ -126,6 +126,22 @@ func TestCollisionsAcross(t *testing.T) {
 	}
 }
 
+// A Jenkins job gets Jenkins' own remedy.
+func TestJenkinsGetsHash(t *testing.T) {
+	for text, want := range map[string]string{"0 3 * * *": "H", "*/15 * * * *": "H/15", "@daily": ""} {
+		_, problems := judged(t, lint.Options{JenkinsJob: "a/b"}, "Jenkinsfile", "cron('"+text+"')\n")
+		got := ""
+		for _, p := range problems {
+			if p.Fix != nil {
+				got = p.Fix.New
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Many lines are judged in one go; the plan still finds a place for each.
 func TestLargeCrontab(t *testing.T) {
 	var b strings.Builder

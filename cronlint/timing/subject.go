@@ -9,6 +9,7 @@ import (
 
 	"github.com/herdscan/herdscan/cronlint/job"
 	"github.com/herdscan/herdscan/cronlint/lint"
+	"github.com/herdscan/herdscan/cronlint/schedule"
 )
 
 // A subject is one schedule that is alive and bound to the wall clock, with
@@ -45,7 +46,7 @@ func subjects(p *lint.Pass) []*subject {
 
 // spread reports whether the job does not start at the exact minute written.
 func (s *subject) spread() bool {
-	if s.Schedule.Drawn || s.script.random {
+	if s.Schedule.Drawn || s.script.random || hashed(s.Schedule) {
 		return true
 	}
 	if s.unit != nil && s.unit.window() > 0 {
@@ -53,6 +54,18 @@ func (s *subject) spread() bool {
 	}
 	t, ok := s.Detail.(*job.Terraform)
 	return ok && t.Flexible == "FLEXIBLE"
+}
+
+// hashed reports whether a field is made from the job's name (Jenkins' H).
+func hashed(s *schedule.Schedule) bool {
+	for _, f := range s.Fields {
+		for _, t := range f.Terms {
+			if t.Kind == schedule.TermHash {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // name is how messages call the job.
