@@ -165,6 +165,21 @@ func TestCacheFormats(t *testing.T) {
 			want: []string{"1 HS320 note"},
 		},
 		{
+			name: "ttl of a whole cache", file: "settings.py", optIn: "code",
+			text: "CACHES = {\n    'default': {\n        'BACKEND': 'redis',\n        'TIMEOUT': 600,\n    }\n}\n",
+			want: []string{"4 HS320 note"},
+		},
+		{
+			name: "ttl of a whole cache, spring", file: "application.properties", optIn: "code",
+			text: "spring.cache.type=redis\nspring.cache.redis.time-to-live=10m\n",
+			want: []string{"2 HS320 note"},
+		},
+		{
+			name: "ttl of a whole cache, rails", file: "production.rb", optIn: "code",
+			text: "config.cache_store = :redis_cache_store, { url: ENV['REDIS'], expires_in: 90.minutes }\n",
+			want: []string{"1 HS320 note"},
+		},
+		{
 			name: "ttl: two places only", file: "a.php", optIn: "code",
 			text: "<?php\nCache::remember('a', 3600, fn() => 1);\nCache::put('b', 2, 3600);\nCache::put('c', 2, now()->addMinutes(5));\n",
 		},

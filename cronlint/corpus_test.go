@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint/lint"
 )
 
@@ -79,5 +80,32 @@ func TestCorpusRetryAndCache(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestLabRetries holds the configuration that caused a retry storm and its
+// twin that does not.
+func TestLabRetries(t *testing.T) {
+	for file, want := range map[string][]string{
+		"../../shared/lab/S6/retry.yml":  {"HS202 warning"},
+		"../../shared/lab/S6b/retry.yml": nil,
+	} {
+		if _, err := os.Stat(file); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skipf("the lab is not here: %v", err)
+		}
+		res, err := Lint(context.Background(), []string{file}, lint.Options{Now: fixedNow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range res.Problems {
+			got = append(got, p.Rule.ID+" "+p.Severity.String())
+		}
+		if !slices.Equal(got, want) || res.Count(rule.Warning) != len(want) {
+			t.Errorf("%s: got %q, want %q", file, got, want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -26,6 +27,7 @@ type Skip struct{ File, Reason string }
 type Counts struct {
 	Seen       int // regular files looked at
 	Recognised int // of a known format
+	Binary     int // not text
 	Skipped    int // left out, see Result.Skipped
 }
 
@@ -40,6 +42,17 @@ type Result struct {
 	Errors   []*lint.Error  // inputs not read, or not understood from a line on
 	Gone     []lint.BaselineItem
 	Partial  bool // the run was cut short
+}
+
+// Count returns the number of active problems of at least a severity: those
+// that no comment and no baseline accepts.
+func (r *Result) Count(least Severity) (n int) {
+	for i := range r.Problems {
+		if p := &r.Problems[i]; p.Active() && p.Severity >= least {
+			n++
+		}
+	}
+	return n
 }
 
 // Lint reads the paths (files, folders, "-" for Options.Stdin) and judges what
@@ -102,6 +115,7 @@ type reading struct {
 	shown   string
 	done    bool
 	unknown bool
+	binary  bool
 }
 
 // formatsFor leaves out the formats whose switch is off.
@@ -140,7 +154,11 @@ func readFile(c candidate, formats []lint.Format, o *lint.Options) reading {
 		return reading{shown: c.shown, done: true, parsed: lint.Parsed{Errors: w.errs}}
 	}
 	r := parse(c.shown, data, formats, o)
-	if r.unknown && c.named && r.skip == "" {
+	switch {
+	case !c.named || r.skip != "":
+	case r.binary:
+		r.skip = "binary"
+	case r.unknown:
 		r.skip = "no known format"
 	}
 	return r
@@ -177,11 +195,20 @@ func readStdin(o *lint.Options) reading {
 	return r
 }
 
+// textExtensions are those of files that should be text: a binary one among
+// them is worth a word, a picture is not.
+var textExtensions = []string{
+	".conf", ".cfg", ".yml", ".yaml", ".json", ".jsonc", ".properties", ".timer", ".tf", ".toml", ".env", ".vcl", ".hcl", ".nomad",
+}
+
 // parse gives the file to every format that recognises it.
 func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) reading {
 	r := reading{shown: shown, done: true}
 	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
-		r.skip, r.unknown = "binary", true
+		r.unknown, r.binary = true, true
+		if slices.Contains(textExtensions, path.Ext(shown)) {
+			r.skip = "binary or UTF-16"
+		}
 		return r
 	}
 	file := lint.NewFile(shown, data)
@@ -233,6 +260,9 @@ func collect(w *walker, read []reading) *Result {
 			continue
 		}
 		res.Files.Seen++
+		if r.binary {
+			res.Files.Binary++
+		}
 		if r.skip != "" {
 			res.Skipped = append(res.Skipped, Skip{r.shown, r.skip})
 		}

@@ -111,7 +111,8 @@ func TestLinks(t *testing.T) {
 		t.Errorf("a file and its link count once: got %q", got)
 	}
 	want := []Skip{
-		{"gone.conf", "link that leads nowhere"}, {"real/loop", "link to a folder, not followed"},
+		{"gone.conf", "link that leads nowhere"},
+		{"real/loop", "link to a folder, not followed"},
 		{"self.conf", "link that leads nowhere"},
 	}
 	if d := cmp.Diff(want, res.Skipped); d != "" {
@@ -121,7 +122,7 @@ func TestLinks(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	tree(t, map[string]string{
-		"bin.conf": "proxy_cache\x00 one;\n", "open.conf": "server {\n  proxy_cache one;\n", "empty.conf": "",
+		"bin.conf": "proxy_cache\x00 one;\n", "a.png": "\x89PNG\x00", "open.conf": "server {\n  proxy_cache one;\n", "empty.conf": "",
 		"vs.yaml":       "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  http: [\n",
 		"bom.conf":      "\xef\xbb\xbfproxy_cache one;\r\n",
 		"chart/vs.yaml": "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  {{- with .x }}\n  http: {{ . }}\n  {{- end }}\n",
@@ -140,7 +141,7 @@ func TestBadInput(t *testing.T) {
 	if want := []string{"bom.conf", "chart/vs.yaml", "open.conf", "vs.yaml"}; !slices.Equal(got, want) {
 		t.Errorf("recognised %q, want %q", got, want)
 	}
-	if d := cmp.Diff([]Skip{{"big.conf", "larger than 8 MiB"}, {"bin.conf", "binary"}}, res.Skipped); d != "" {
+	if d := cmp.Diff([]Skip{{"big.conf", "larger than 8 MiB"}, {"bin.conf", "binary or UTF-16"}}, res.Skipped); d != "" {
 		t.Error(d)
 	}
 	var errs []string

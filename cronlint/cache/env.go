@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/herdscan/herdscan/cronlint/lint"
@@ -155,4 +156,14 @@ func urlUses(f *lint.File, vars map[string]envVar) []StoreUse {
 		}
 	}
 	return uses
+}
+
+// sortedVars returns the variables in the file's order.
+func sortedVars(vars map[string]envVar) []envVar {
+	out := make([]envVar, 0, len(vars))
+	for _, v := range vars {
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b envVar) int { return a.at.Start - b.at.Start })
+	return out
 }

@@ -19,8 +19,8 @@ func hs320() lint.Check {
 		Title: "Many kinds of keys get one fixed TTL",
 		Why: "What is written together dies together: after a deploy or a flush everything is filled within " +
 			"minutes, and one lifetime later all of it is gone again, and so on for ever.",
-		Decided: fmt.Sprintf("The same literal lifetime is given at %d places or more of one language, without anything "+
-			"random. It is asked for (code) and a note: how many keys each place writes is not in the file.", sharedTTL),
+		Decided: fmt.Sprintf("The same literal lifetime is given at %d places or more of one language, or as the one of a "+
+			"whole cache, without anything random. It is asked for (code) and a note: how many keys each place writes is not in the file.", sharedTTL),
 		Before: "def f():\n    cache.set('a', a(), 3600)\n    cache.set('b', b(), timeout=60 * 60)\n    cache.set('c', c(), 3600)\n",
 		After: "def f():\n    cache.set('a', a(), ttl(3600))\n    cache.set('b', b(), timeout=ttl(60 * 60))\n    cache.set('c', c(), 3600)\n" +
 			"\n\ndef ttl(mean):\n    return random.uniform(0.85, 1.15) * mean\n",
@@ -47,6 +47,12 @@ func sharedTTLs(p *lint.Pass, r *rule.Rule) {
 	for _, s := range p.Settings {
 		x, ok := s.Value.(*TTL)
 		if !ok || x.Spread {
+			continue
+		}
+		if x.All {
+			problem := s.Problem(r, x.At, "every key of this cache gets one fixed TTL of "+x.Value.String())
+			problem.Advice = "give each write a TTL of its own, ± 15 %"
+			p.Report(problem)
 			continue
 		}
 		k := key{x.Lang, x.Value}

@@ -3,15 +3,15 @@ package cache
 import (
 	"bytes"
 	"path"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/herdscan/herdscan/cronlint/conf"
 	"github.com/herdscan/herdscan/cronlint/lint"
 )
 
 // springCacheFormat reads from Spring Boot's configuration whether cache and
-// sessions share the one spring.data.redis.
+// sessions share the one spring.data.redis, and the one lifetime of all caches.
 type springCacheFormat struct{}
 
 func (springCacheFormat) Name() string { return "spring-cache" }
@@ -22,14 +22,21 @@ func (springCacheFormat) Match(name string, head []byte) bool {
 	default:
 		return false
 	}
-	return bytes.Contains(head, []byte("spring")) && bytes.Contains(head, []byte("cache")) &&
-		bytes.Contains(head, []byte("session")) && bytes.Contains(head, []byte("redis"))
+	return bytes.Contains(head, []byte("spring")) && bytes.Contains(head, []byte("cache")) && bytes.Contains(head, []byte("redis"))
 }
 
 func (springCacheFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
-	docs, err := springTree(f)
+	docs, err := conf.Spring(f)
 	out := new(lint.Parsed)
 	for _, d := range docs {
+		if n := d.Relaxed("spring", "cache", "redis", "time-to-live"); n != nil {
+			if ttl, ok := n.Duration(time.Millisecond); ok && ttl > 0 {
+				out.Settings = append(out.Settings, &lint.Setting{
+					File: f, Format: "spring-cache", Span: conf.Where(n), Subject: "spring.cache.redis", Identity: "spring.cache.redis.time-to-live",
+					Value: &TTL{Value: ttl, At: conf.Where(n), All: true},
+				})
+			}
+		}
 		kind := d.Relaxed("spring", "cache", "type")
 		session := d.Relaxed("spring", "session", "store-type")
 		if !strings.EqualFold(kind.Text(), "redis") || !strings.EqualFold(session.Text(), "redis") {
@@ -44,25 +51,4 @@ func (springCacheFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, err
 		})
 	}
 	return out, err
-}
-
-func springTree(f *lint.File) ([]*conf.Node, error) {
-	if path.Ext(f.Path) == ".properties" {
-		return []*conf.Node{conf.Properties(f)}, nil
-	}
-	docs, err := conf.YAML(f)
-	for i := range docs {
-		docs[i] = docs[i].Nested()
-	}
-	return docs, err
-}
-
-// sortedVars returns the variables in the file's order.
-func sortedVars(vars map[string]envVar) []envVar {
-	out := make([]envVar, 0, len(vars))
-	for _, v := range vars {
-		out = append(out, v)
-	}
-	slices.SortFunc(out, func(a, b envVar) int { return a.at.Start - b.at.Start })
-	return out
 }

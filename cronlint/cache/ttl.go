@@ -23,6 +23,7 @@ type TTL struct {
 	Lang   code.Language
 	Value  time.Duration
 	At     lint.Span
+	All    bool // it is the lifetime of everything in the cache
 	Spread bool // the library spreads it or serves stale by itself
 }
 
@@ -33,6 +34,7 @@ type setter struct {
 	keys []string // keyword arguments
 	pos  int      // or the position, from 0; -1: none
 	flag string   // or the argument behind this flag
+	all  bool     // the default of a whole cache
 }
 
 var setters = []setter{
@@ -43,6 +45,8 @@ var setters = []setter{
 	{lang: code.PHP, head: regexp.MustCompile(`\bCache::(?:remember|add)\s*\(`), keys: []string{"ttl"}, pos: 1},
 	{lang: code.PHP, head: regexp.MustCompile(`\bCache::put\s*\(`), keys: []string{"ttl"}, pos: 2},
 	{lang: code.Ruby, head: regexp.MustCompile(`\bcache\.(?:fetch|write)\s*\(`), keys: []string{"expires_in"}, pos: -1},
+	{lang: code.Ruby, head: regexp.MustCompile(`\bcache_store\s*=\s*:\w+,[^\n{]*\{`), keys: []string{"expires_in"}, pos: -1, all: true},
+	{lang: code.Python, head: regexp.MustCompile(`(?s)\bCACHES\s*=\s*\{.{0,200}?["']default["']\s*:\s*\{`), keys: []string{"TIMEOUT"}, pos: -1, all: true},
 	{lang: code.Script, head: regexp.MustCompile(`\.setex\s*\(`), pos: 1},
 	{lang: code.Script, head: regexp.MustCompile(`\b(?:redis|redisClient|client|cache)\.set\s*\(`), pos: -1, flag: "EX"},
 	{lang: code.Java, head: regexp.MustCompile(`\.entryTtl\s*\(`), pos: 0},
@@ -51,6 +55,9 @@ var setters = []setter{
 
 func (ttlFormat) Match(name string, head []byte) bool {
 	lang := code.Of(name)
+	if code.Test(name) {
+		return false
+	}
 	for _, s := range setters {
 		if s.lang == lang && s.head.Match(head) {
 			return true
@@ -79,7 +86,7 @@ func (ttlFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 			out.Settings = append(out.Settings, &lint.Setting{
 				File: f, Format: "code-ttl", Span: a.Span, Subject: "cache TTL " + ttl.String(),
 				Identity: "ttl " + string(src.Lang) + " " + ttl.String(),
-				Value:    &TTL{Lang: src.Lang, Value: ttl, At: a.Span, Spread: race},
+				Value:    &TTL{Lang: src.Lang, Value: ttl, At: a.Span, All: s.all, Spread: race},
 			})
 		}
 	}

@@ -48,6 +48,17 @@ func Of(name string) Language {
 	return None
 }
 
+// Test says whether a file is a test by its name: its waits and lifetimes are
+// no service's.
+func Test(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	return strings.HasPrefix(base, "test_") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, ".test") ||
+		strings.HasSuffix(stem, ".spec") || strings.HasSuffix(stem, "_spec") || testFolder.MatchString(strings.ToLower(name))
+}
+
+var testFolder = regexp.MustCompile(`(^|/)(tests?|spec|__tests__|testdata|fixtures)/`)
+
 // A Source is a file with its comments blanked, byte for byte.
 type Source struct {
 	File *lint.File

@@ -93,3 +93,16 @@ func Properties(f *lint.File) *Node {
 	}
 	return root
 }
+
+// Spring returns the documents of a Spring configuration file, YAML or
+// .properties by its name, dotted keys taken apart.
+func Spring(f *lint.File) ([]*Node, error) {
+	if strings.HasSuffix(f.Path, ".properties") {
+		return []*Node{Properties(f)}, nil
+	}
+	docs, err := YAML(f)
+	for i := range docs {
+		docs[i] = docs[i].Nested()
+	}
+	return docs, err
+}

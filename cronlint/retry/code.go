@@ -50,7 +50,7 @@ func libraryTable() []library {
 
 func libraries(name string, data []byte) []library {
 	lang := code.Of(name)
-	if lang == code.None {
+	if lang == code.None || code.Test(name) {
 		return nil
 	}
 	var out []library

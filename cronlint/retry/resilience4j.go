@@ -36,21 +36,8 @@ func springFile(name string) bool {
 	return false
 }
 
-// springDocs returns the documents of a Spring configuration file, dotted keys
-// taken apart.
-func springDocs(f *lint.File) ([]*conf.Node, error) {
-	if strings.HasSuffix(f.Path, ".properties") {
-		return []*conf.Node{conf.Properties(f)}, nil
-	}
-	docs, err := conf.YAML(f)
-	for i := range docs {
-		docs[i] = docs[i].Nested()
-	}
-	return docs, err
-}
-
 func (resilience4jFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
-	docs, err := springDocs(f)
+	docs, err := conf.Spring(f)
 	out := new(lint.Parsed)
 	for _, d := range docs {
 		root := d.Relaxed("resilience4j", "retry")

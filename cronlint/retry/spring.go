@@ -25,7 +25,7 @@ func (springFormat) Match(name string, head []byte) bool {
 }
 
 func (springFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
-	docs, err := springDocs(f)
+	docs, err := conf.Spring(f)
 	out := new(lint.Parsed)
 	add := func(n *conf.Node, subject string, p *Policy) {
 		out.Settings = append(out.Settings, &lint.Setting{
