@@ -16,6 +16,9 @@ type chain struct {
 	logB   float64 // ln of the bound on the false-alarm probability
 }
 
+// seconds is the period in seconds.
+func (c *chain) seconds() float64 { return c.period * c.w }
+
 // link is one tooth of a chain.
 type link struct {
 	i    int     // burst in the list

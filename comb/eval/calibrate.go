@@ -21,8 +21,8 @@ type traffic struct {
 }
 
 var traffics = []traffic{
-	{"Poisson, 0.02 to 20/s", func(r *rand.Rand, span float64) []float64 {
-		return synth.Poisson(r, span, 0.02*math.Pow(1000, r.Float64()))
+	{"Poisson, 0.02 to 5/s", func(r *rand.Rand, span float64) []float64 {
+		return synth.Poisson(r, span, 0.02*math.Pow(250, r.Float64()))
 	}},
 	{"Hawkes, branching 0.5 to 0.95", func(r *rand.Rand, span float64) []float64 {
 		return synth.Hawkes(r, span, 0.05+0.1*r.Float64(), 0.5+0.45*r.Float64(), 0.2*math.Pow(100, r.Float64()))

@@ -23,7 +23,7 @@ type settings struct {
 	n, ablate, null int
 	seed            uint64
 	tools, doc      string
-	bench, self     string // programs
+	self            string // this program
 	dir             string // for programs and overlays
 }
 
