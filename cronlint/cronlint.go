@@ -164,15 +164,29 @@ func readFile(c candidate, formats []lint.Format, o *lint.Options) reading {
 	return r
 }
 
-// readLimited reads a file that may have grown since it was looked at.
+// readLimited reads a file that may have grown since it was looked at; of one
+// that is not text only the beginning.
 func readLimited(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return readUpTo(f, limit)
+	head := make([]byte, sniff)
+	n, err := io.ReadFull(f, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || err == nil && binary(head) {
+		return head[:n], nil // all of it, or enough to know that it is no text
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readUpTo(io.MultiReader(bytes.NewReader(head), f), limit)
 }
+
+// sniff is how many bytes decide whether a file is text.
+const sniff = 8000
+
+func binary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), sniff)], 0) >= 0 }
 
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
@@ -204,7 +218,7 @@ var textExtensions = []string{
 // parse gives the file to every format that recognises it.
 func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) reading {
 	r := reading{shown: shown, done: true}
-	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+	if binary(data) {
 		r.unknown, r.binary = true, true
 		if slices.Contains(textExtensions, path.Ext(shown)) {
 			r.skip = "binary or UTF-16"

@@ -198,3 +198,39 @@ func TestFixes(t *testing.T) {
 		}
 	}
 }
+
+// TestMendNginx applies all edits at once: two of them add lines at one place.
+func TestMendNginx(t *testing.T) {
+	o := Options{Now: fixedNow}
+	res := lintText(t, "a.conf", "location / {\n  proxy_pass http://a;\n  proxy_cache one;\n}\nserver {\n}\n", o)
+	if changes, errs := Mend(res, o, false); len(changes) > 0 || len(errs) > 0 {
+		t.Errorf("nothing here is safe to change unasked: %v %v", changes, errs)
+	}
+	changes, errs := Mend(res, o, true)
+	if len(changes) != 1 || len(errs) > 0 {
+		t.Fatalf("changes %v, errors %v", changes, errs)
+	}
+	if got := brief(lintText(t, "a.conf", string(changes[0].After), o)); !slices.Equal(got, []string{"3 HS303 note"}) {
+		t.Errorf("after the change: %q in\n%s", got, changes[0].After)
+	}
+}
+
+// TestMendRetry adds jitter to policies in both spellings, YAML and properties.
+func TestMendRetry(t *testing.T) {
+	for _, tt := range []struct{ file, text string }{
+		{"application.yml", "resilience4j.retry:\r\n  instances:\r\n    a:\r\n      waitDuration: 2s # why\r\n      maxAttempts: 4\r\n"},
+		{"application.yml", "resilience4j:\n  retry:\n    configs:\n      default:\n        wait-duration: 2s\n        enable-exponential-backoff: true\n"},
+		{"application.properties", "resilience4j.retry.instances.a.max-attempts=4\nresilience4j.retry.instances.a.wait-duration=2s\n"},
+	} {
+		o := Options{Now: fixedNow}
+		res := lintText(t, tt.file, tt.text, o)
+		changes, errs := Mend(res, o, true)
+		if len(changes) != 1 || len(errs) > 0 {
+			t.Fatalf("%q: changes %v, errors %v", tt.text, changes, errs)
+		}
+		after := lintText(t, tt.file, string(changes[0].After), o)
+		if got := brief(after); len(got) > 0 || len(after.Settings) != len(res.Settings) {
+			t.Errorf("still %q in\n%s", got, changes[0].After)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func hs202() lint.Check {
 				reportAs(p, r, rule.Note, s, x.DelayAt, "the wait of "+x.waits()+" never grows: the load stays as high "+
 					"as long as the failure lasts", x.Advice)
 			case x.Shape == Fixed && x.Jitter != Jittered && x.CanJitter && !x.DeadJitter():
-				report(p, r, s, x.DelayAt, "every client waits exactly "+x.waits()+" and then tries again with all others", x.Advice)
+				reportFix(p, r, s, x, "every client waits exactly "+x.waits()+" and then tries again with all others")
 			}
 		})
 	}}

@@ -21,7 +21,7 @@ func hs203() lint.Check {
 	return lint.Check{Rule: r, ExampleFile: "application.yml", Run: func(p *lint.Pass) {
 		each(p, func(s *lint.Setting, x *Policy) {
 			if grows(x.Shape) && x.Jitter == NoJitter && x.CanJitter && !x.DeadJitter() {
-				report(p, r, s, x.DelayAt, "the waits ("+x.waits()+") are the same for every client: no jitter", x.Advice)
+				reportFix(p, r, s, x, "the waits ("+x.waits()+") are the same for every client: no jitter")
 			}
 		})
 	}}

@@ -61,8 +61,9 @@ type Policy struct {
 	Slow       bool   // a retry is dear to start by itself (a pod): never a storm in milliseconds
 	Dead       []Dead // settings without effect
 
-	DelayAt, JitterAt, AttemptsAt lint.Span // where they are written; zero: nowhere
-	Advice                        string    // what to paste
+	DelayAt, JitterAt, AttemptsAt lint.Span  // where they are written; zero: nowhere
+	Advice                        string     // what to paste
+	Fix                           *lint.Edit // the same as an edit; nil where it takes a human
 }
 
 // A Layer is the place in a request's way where a policy sits.
@@ -187,6 +188,13 @@ func each(p *lint.Pass, f func(s *lint.Setting, r *Policy)) {
 			f(s, r)
 		}
 	}
+}
+
+// reportFix reports a problem with the policy's own fix.
+func reportFix(p *lint.Pass, r *rule.Rule, s *lint.Setting, x *Policy, message string) {
+	problem := s.Problem(r, x.DelayAt, message)
+	problem.Advice, problem.Fix = x.Advice, x.Fix
+	p.Report(problem)
 }
 
 // report makes and reports a problem about a policy.

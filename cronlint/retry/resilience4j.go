@@ -60,6 +60,7 @@ func (g r4jGroup) settings(f *lint.File, root *conf.Node) []*lint.Setting {
 		if p == nil {
 			return
 		}
+		p.Fix = r4jFix(f, n)
 		out = append(out, &lint.Setting{
 			File: f, Format: "resilience4j", Span: conf.Where(n), Subject: "resilience4j.retry " + n.Key,
 			Identity: "resilience4j.retry." + kind + "." + n.Key, Value: p,
@@ -259,19 +260,71 @@ func placeholder(n *conf.Node) bool {
 	return strings.Contains(t, "${") || strings.Contains(t, "{{") || strings.Contains(t, "#{")
 }
 
-// r4jAdvice writes the block in the spelling that the file uses.
-func r4jAdvice(n *conf.Node) string {
-	lines := []string{
-		"waitDuration: 500ms", "enableExponentialBackoff: true", "exponentialBackoffMultiplier: 2",
-		"enableRandomizedWait: true", "randomizedWaitFactor: 0.5",
-	}
-	text := strings.Join(lines, "\n")
+// r4jLines is the whole of a policy that backs off with jitter.
+var r4jLines = [][2]string{
+	{"waitDuration", "500ms"}, {"enableExponentialBackoff", "true"}, {"exponentialBackoffMultiplier", "2"},
+	{"enableRandomizedWait", "true"}, {"randomizedWaitFactor", "0.5"},
+}
+
+// r4jSpelling returns the function that spells a name as the block does:
+// camelCase or kebab-case.
+func r4jSpelling(n *conf.Node) func(string) string {
 	for _, c := range n.Children {
 		if strings.Contains(c.Key, "-") {
-			return kebab(text)
+			return kebab
 		}
 	}
-	return text
+	return func(s string) string { return s }
+}
+
+func r4jAdvice(n *conf.Node) string {
+	spell := r4jSpelling(n)
+	var lines []string
+	for _, l := range r4jLines {
+		lines = append(lines, spell(l[0])+": "+l[1])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// r4jFix makes an edit that adds what is missing below waitDuration. It is nil
+// where a line of the block says otherwise already, and where waitDuration is
+// not on a line of its own.
+func r4jFix(f *lint.File, n *conf.Node) *lint.Edit {
+	wait := n.Relaxed("waitDuration")
+	if wait == nil || placeholder(wait) {
+		return nil
+	}
+	spell, properties := r4jSpelling(n), path.Ext(f.Path) == ".properties"
+	line, _ := f.Position(wait.KeySpan.Start)
+	own := f.LineSpan(line)
+	indent := f.Text(lint.Span{Start: own.Start, End: wait.KeySpan.Start})
+	prefix, sep := indent, ": "
+	if properties {
+		key := f.Text(wait.KeySpan)
+		prefix, sep = key[:strings.LastIndexByte(key, '.')+1], "="
+	}
+	if strings.TrimSpace(indent) != "" || wait.Span.Start < own.Start || wait.Span.End > own.End {
+		return nil
+	}
+	eol := "\n"
+	if f.CRLF() {
+		eol = "\r\n"
+	}
+	var add strings.Builder
+	for _, l := range r4jLines {
+		if there := n.Relaxed(l[0]); there == nil {
+			add.WriteString(eol + prefix + spell(l[0]) + sep + l[1])
+		} else if value, known := there.Bool(); known && !value {
+			return nil
+		}
+	}
+	if add.Len() == 0 {
+		return nil
+	}
+	return &lint.Edit{
+		File: f.Path, Span: lint.Span{Start: own.End, End: own.End}, New: add.String(),
+		Text: strings.TrimPrefix(add.String(), eol), Why: "calls that fail take longer to give up",
+	}
 }
 
 // kebab turns camelCase into kebab-case.
