@@ -43,8 +43,10 @@ func TestNginx(t *testing.T) {
 			text: "http {\n" + good + "  server {\n    location /a { proxy_cache a; proxy_pass http://a;\n      proxy_read_timeout 5m;\n    }\n" +
 				"    location /b { proxy_cache b; proxy_pass http://b; }\n" +
 				"    location /c { proxy_cache c; proxy_pass http://b;\n      proxy_cache_lock on;\n      proxy_cache_lock_timeout 1s;\n    }\n" +
-				"    location /d { proxy_cache d; proxy_pass http://b;\n proxy_read_timeout 5s;\n }\n  }\n}\n",
-			want: []string{"2 HS305 warning", "10 HS305 note"},
+				"    location /d { proxy_cache d; proxy_pass http://b;\n proxy_cache_lock on;\n proxy_read_timeout 30s;\n }\n" +
+				"    location /e { proxy_cache e; proxy_pass http://b;\n proxy_read_timeout 5s;\n }\n" +
+				"    location /f { proxy_cache f; proxy_pass http://b;\n proxy_cache_lock on;\n proxy_cache_lock_timeout 40s;\n }\n  }\n}\n",
+			want: []string{"2 HS305 warning", "10 HS305 note", "13 HS305 note"},
 		},
 		{
 			name: "microcache without a look at the session", file: "nginx.conf",
@@ -120,9 +122,15 @@ func TestCacheFormats(t *testing.T) {
 	runTextCases(t, []textCase{
 		{
 			name: "varnish", file: "default.vcl",
-			text: "vcl 4.1;\n# set beresp.grace = 0s;\nsub vcl_backend_response {\n  if (beresp.status >= 500) {\n    set beresp.grace = 0s;\n  }\n" +
-				"  set beresp.grace = 10m; // \"{\"\n  set beresp.grace = 0s;\n}\n",
-			want: []string{"5 HS310 note", "8 HS310 warning"},
+			text: "vcl 4.1;\n# set beresp.grace = 0s;\nsub vcl_backend_response {\n  // \"{\"\n  set beresp.grace = 0s;\n}\n",
+			want: []string{"5 HS310 warning"},
+		},
+		{
+			name: "varnish: conditional, moot", file: "default.vcl",
+			text: "vcl 4.1;\nsub vcl_backend_response {\n  set beresp.grace = 0s;\n  if (bereq.url ~ \"x\") {\n    set beresp.ttl = 0s;\n" +
+				"    set beresp.grace = 0s;\n    return (deliver);\n  }\n  set beresp.grace = 1h;\n" +
+				"  if (beresp.status >= 500) {\n    set beresp.grace = 0s;\n  }\n}\n",
+			want: []string{"11 HS310 note"},
 		},
 		{
 			name: "laravel on one server", file: "app/.env",

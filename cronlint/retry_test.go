@@ -259,6 +259,15 @@ func TestRetryCode(t *testing.T) {
 			want: []string{"2 HS202 warning", "4 HS203 warning", "8 HS205 error"},
 		},
 		{
+			name: "resilience4j in code", file: "A.java", optIn: "code",
+			text: "import io.github.resilience4j.retry.RetryConfig;\nclass A {\n  RetryConfig a = RetryConfig.custom()\n    .maxAttempts(3)\n" +
+				"    .waitDuration(Duration.ofMillis(1000))\n    .build();\n" +
+				"  RetryConfig b = RetryConfig.custom().intervalFunction(IntervalFunction.ofExponentialBackoff()).build();\n" +
+				"  RetryConfig c = RetryConfig.<Integer>custom().intervalFunction(IntervalFunction.ofExponentialRandomBackoff()).build();\n" +
+				"  RetryConfig d = RetryConfig.custom().intervalFunction(n -> f(n)).build();\n}\n",
+			want: []string{"3 HS202 warning", "7 HS203 warning"},
+		},
+		{
 			name: "others", file: "Job.php", optIn: "code",
 			text: "<?php\nclass Job implements ShouldQueue {\n  public $tries = 3;\n  public $backoff = [10, 60, 300];\n}\n",
 			want: []string{"4 HS210 note"},

@@ -22,8 +22,8 @@ func hs305() lint.Check {
 		Why: "Requests that wait for the lock go to the origin when its timeout is over, all together and without " +
 			"filling the cache: a slow origin gets the whole crowd just because it is slow.",
 		Decided: "The lock is on and its timeout or its age is shorter than the read timeout that is written for " +
-			"the same place. Where no read timeout is written (60 s is nginx's default) it is a note, and only if " +
-			"the lock's own time is written.",
+			"the same place. It is a note where only one of the two is written: a read timeout of up to 60 s (nginx's " +
+			"default) beside a lock of 5 s (the default), or a lock made shorter than that.",
 		Before: "location / {\n  proxy_pass http://app;\n  proxy_read_timeout 120s;\n  proxy_cache one;\n  proxy_cache_lock on;\n" +
 			"  proxy_cache_lock_timeout 5s;\n  proxy_cache_use_stale updating;\n  proxy_cache_background_update on;\n}\n",
 		After: "location / {\n  proxy_pass http://app;\n  proxy_read_timeout 10s;\n  proxy_cache one;\n  proxy_cache_lock on;\n" +
@@ -43,14 +43,15 @@ func shortLock(u *use) (finding, bool) {
 	wait, waitSet := u.duration("cache_lock_timeout", lockTimeout)
 	age, ageSet := u.duration("cache_lock_age", lockAge)
 	read, readSet := u.duration("read_timeout", readTimeout)
-	if wait >= read && age >= read || !readSet && !waitSet && !ageSet {
+	if wait >= read && age >= read || !readSet && (wait >= lockTimeout && age >= lockAge) {
 		return finding{}, false
 	}
-	got := finding{note: !readSet, at: u.get("cache_lock")}
+	chosen := readSet && (waitSet || ageSet || read > readTimeout)
+	got := finding{note: !chosen, at: u.get("cache_lock")}
 	name := u.family + "_cache_lock_timeout"
 	got.message = fmt.Sprintf("an origin that needs more than %s gets every waiting request: %s is below %s_read_timeout (%s)",
 		wait, name, u.family, read)
-	if wait >= read || !readSet && !waitSet {
+	if wait >= read || !readSet && wait >= lockTimeout {
 		name = u.family + "_cache_lock_age"
 		got.message = fmt.Sprintf("an origin that needs more than %s gets one more request each %s: %s is below %s_read_timeout (%s)",
 			age, age, name, u.family, read)

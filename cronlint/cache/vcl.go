@@ -25,8 +25,45 @@ type Grace struct {
 	Variable    string // "beresp.grace", "req.grace"
 	Value       time.Duration
 	Conditional bool // inside an if
+	Moot        bool // set again further down, or nothing is cached there
 	At          lint.Span
 }
+
+var (
+	vclLater    = regexp.MustCompile(`\bset\s+(?:beresp|req)\.grace\s*=`)
+	vclNoObject = regexp.MustCompile(`\bset\s+beresp\.(?:uncacheable\s*=\s*true|ttl\s*=\s*0)|\breturn\s*\(\s*(?:pass|hit_for_\w+)`)
+)
+
+// moot says whether a grace of 0 has no consequence: it is set again further
+// down, or nothing is cached in its block.
+func moot(clean []byte, from, to int) bool {
+	if vclLater.Match(clean[to:min(len(clean), to+maxBlock)]) {
+		return true
+	}
+	start, end := from, to
+	for depth := 0; start > max(0, from-maxBlock); start-- {
+		if c := clean[start-1]; c == '}' {
+			depth++
+		} else if c == '{' {
+			if depth--; depth < 0 {
+				break
+			}
+		}
+	}
+	for depth := 0; end < min(len(clean), to+maxBlock); end++ {
+		if c := clean[end]; c == '{' {
+			depth++
+		} else if c == '}' {
+			if depth--; depth < 0 {
+				break
+			}
+		}
+	}
+	return vclNoObject.Match(clean[start:end])
+}
+
+// maxBlock bounds how far around an assignment is looked, in bytes.
+const maxBlock = 4 << 10
 
 var vclGrace = regexp.MustCompile(`\bset\s+(beresp\.grace|req\.grace)\s*=\s*(\d+(?:\.\d+)?(?:ms|s|m|h|d|w|y)?)\s*;`)
 
@@ -48,7 +85,7 @@ func (vclFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 			Value: &Grace{
 				Variable: name, Value: value, At: at,
 				// sub x { if (...) { set } }: two braces are open inside an if.
-				Conditional: depth > 1,
+				Conditional: depth > 1, Moot: value == 0 && moot(clean, m[0], m[1]),
 			},
 		})
 	}

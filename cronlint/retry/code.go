@@ -42,6 +42,7 @@ func libraryTable() []library {
 		{lang: code.Go, mark: []byte("hashicorp/go-retryablehttp"), find: retryableHTTP},
 		{lang: code.Go, mark: []byte("cenkalti/backoff"), find: cenkalti},
 		{lang: code.Java, mark: []byte("@Retryable"), find: springRetryable},
+		{lang: code.Java, mark: []byte("RetryConfig"), find: resilience4jCode, other: []byte("resilience4j")},
 		{lang: code.PHP, mark: []byte("ShouldQueue"), find: laravelJob},
 		{lang: code.Ruby, mark: []byte("retry_on"), find: activeJob},
 		{lang: code.CSharp, mark: []byte("RetryStrategyOptions"), find: polly},

@@ -141,6 +141,45 @@ func springBackoff(c *code.Call) *Policy {
 	return p
 }
 
+var (
+	r4jBuilder = regexp.MustCompile(`(?s)\bRetryConfig\s*\.\s*(?:<[^>]*>\s*)?(?:custom|ofDefaults)\s*\(\s*\)(.{0,1000}?)(?:\.\s*build\s*\(\s*\)|;)`)
+	r4jWait    = regexp.MustCompile(`\bwaitDuration\s*\(\s*(?:\w+\.)*Duration\.of(Millis|Seconds|Minutes)\(\s*(\d+)`)
+	r4jTries   = regexp.MustCompile(`\bmaxAttempts\s*\(\s*(\d+)\s*\)`)
+)
+
+// resilience4jCode: the builder waits a fixed 500 ms unless it gets an
+// interval function, and only those with Random in their name are random.
+func resilience4jCode(s *code.Source, add func(code.Call, string, *Policy)) {
+	for _, m := range r4jBuilder.FindAllSubmatchIndex(s.Text, -1) {
+		text := string(s.Text[m[2]:m[3]])
+		p := &Policy{
+			System: "Resilience4j", Layer: LayerClient, Attempts: 3, Shape: Fixed, Delay: 500 * time.Millisecond, Multiplier: 1.5,
+			CanJitter: true, Advice: ".intervalFunction(IntervalFunction.ofExponentialRandomBackoff(Duration.ofMillis(500), 2, 0.5))",
+		}
+		if t := r4jTries.FindStringSubmatch(text); t != nil {
+			v, _ := literal(code.Arg{Value: t[1]}, true)
+			p.Attempts = int(min(v, 1e6))
+		}
+		if w := r4jWait.FindStringSubmatch(text); w != nil {
+			unit := map[string]time.Duration{"Millis": time.Millisecond, "Seconds": time.Second, "Minutes": time.Minute}[w[1]]
+			p.Delay = wait(code.Arg{Value: w[2]}, true, unit)
+		}
+		if strings.Contains(text, "interval") {
+			switch {
+			case strings.Contains(text, "Random"):
+				p.Shape, p.Jitter = Exponential, Jittered
+			case strings.Contains(text, "ofExponentialBackoff"):
+				p.Shape, p.Delay = Exponential, 0
+			default:
+				continue // a function of the application's own
+			}
+		}
+		c := mark(m[:2])
+		c.Span.End = m[2] // the head alone
+		add(c, "RetryConfig", p)
+	}
+}
+
 var laravelBackoff = regexp.MustCompile(`(?:public|protected)\s+(?:int\s+|array\s+)?\$backoff\s*=\s*(\d[\d_]*|\[[\d\s,_]*\])\s*;`)
 
 // laravelJob: the waits of a job's $backoff are exact, and the core has no

@@ -262,8 +262,11 @@ func placeholder(n *conf.Node) bool {
 
 // r4jLines is the whole of a policy that backs off with jitter.
 var r4jLines = [][2]string{
-	{"waitDuration", "500ms"}, {"enableExponentialBackoff", "true"}, {"exponentialBackoffMultiplier", "2"},
-	{"enableRandomizedWait", "true"}, {"randomizedWaitFactor", "0.5"},
+	{"waitDuration", "500ms"},
+	{"enableExponentialBackoff", "true"},
+	{"exponentialBackoffMultiplier", "2"},
+	{"enableRandomizedWait", "true"},
+	{"randomizedWaitFactor", "0.5"},
 }
 
 // r4jSpelling returns the function that spells a name as the block does:
