@@ -69,13 +69,14 @@ type Comb struct {
 // Spike is a one-off tooth: a burst far beyond all others that belongs to no comb.
 type Spike struct {
 	Tooth
-	LogP float64 // log10 of a bound on the false-alarm probability
+	LogP float64 // log10 of the false-alarm probability in this series, not corrected for Options.Tried
 }
 
 // Options describe the record that a series was counted from.
 type Options struct {
 	// From and To are the coverage of the whole log, not of this series: a
-	// silent start is information. Zero values mean the series' own span.
+	// silent start is information. Zero values mean the series' own span, and
+	// events outside of the coverage widen it.
 	From, To time.Time
 	// Resolution of the time stamps, one second or finer. Zero means as found:
 	// one second when all events are at whole seconds, else the bin of the series.

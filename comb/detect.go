@@ -185,7 +185,7 @@ func (d *detector) comb(t *train) Comb {
 	}
 	for _, x := range t.teeth {
 		c.Teeth = append(c.Teeth, d.tooth(x))
-		c.Peak = max(c.Peak, uint64(x.peak))
+		c.Peak = max(c.Peak, whole(x.peak))
 	}
 	c.PeakToBase = min(float64(c.Peak)/max(c.Baseline, 1e-9), 1e6)
 	return c
@@ -202,7 +202,15 @@ func (t *train) harms() bool {
 func (t *train) anchor() float64 { return t.fit.a + t.fit.b*float64(t.lines[0].index) }
 
 func (d *detector) tooth(x toothSeen) Tooth {
-	return Tooth{At: d.time(x.onset), Width: toDuration(x.end - x.onset), Count: uint64(x.count)}
+	return Tooth{At: d.time(x.onset), Width: toDuration(x.end - x.onset), Count: whole(x.count)}
+}
+
+// whole rounds a count that has been through float64.
+func whole(c float64) uint64 {
+	if c >= math.MaxUint64 {
+		return math.MaxUint64
+	}
+	return uint64(math.Round(max(c, 0)))
 }
 
 // time turns seconds from the origin into a time. Whole bins are exact.

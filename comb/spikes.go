@@ -53,7 +53,7 @@ func (d *detector) spikes(lvs []level) []Spike {
 	slices.SortFunc(kept, func(a, b oneOff) int { return cmp.Compare(a.a, b.a) })
 	var out []Spike
 	for _, s := range kept {
-		out = append(out, Spike{Tooth: d.tooth(d.burstAt(s)), LogP: min((s.logP+math.Log(d.tried))/math.Ln10, 0)})
+		out = append(out, Spike{Tooth: d.tooth(d.burstAt(s)), LogP: s.logP / math.Ln10})
 	}
 	return out
 }
