@@ -19,12 +19,12 @@ func cronDaemon(s *Schedule, from, to time.Time) (fires []int64) {
 		_, offset := at.Zone()
 		return int((at.Unix() + int64(offset)) / 60)
 	}
+	days := s.Days(from.Year()) // no case runs over the end of the year
 	match := func(m int, wild, fixed bool) bool {
 		if s.fixedTime && !fixed || !s.fixedTime && !wild {
 			return false
 		}
 		t := time.Unix(int64(m)*60, 0).UTC()
-		days := s.Days(t.Year())
 		return days.Has(t.YearDay()-1) && s.Minutes.Has(t.Hour()*60+t.Minute())
 	}
 	virtual := minute(from)

@@ -25,15 +25,13 @@ type Peak struct {
 	At     time.Time // such a minute, in UTC
 }
 
-// A GroupPlan is what a plan says about the jobs that share one resource.
+// A GroupPlan is what a plan says about the jobs that share one resource. See
+// [Loads] for the whole load of a group.
 type GroupPlan struct {
 	Group         string
 	Jobs          int
-	Before, After Peak
-	// Grid holds for each hour and minute of the day the most that starts in
-	// it on any day of the year, before and after the moves.
-	GridBefore, GridAfter [24][60]float64
-	Moves                 []Move
+	Before, After Peak // of the jobs that start at the minute written
+	Moves         []Move
 }
 
 // A Plan chooses minutes for jobs.
@@ -67,14 +65,11 @@ func NewPlan(p *lint.Pass, all bool) *Plan {
 func (p *Plan) move(e *lint.Entry) *Move { return p.moves[e] }
 
 func planGroup(group []*subject, year int, seed string, all bool) GroupPlan {
-	before := newCalendar(group, year)
-	g := GroupPlan{Group: group[0].Group, Jobs: len(group), GridBefore: before.grid()}
-	g.Before.Starts, g.Before.At = before.busiest()
+	g := GroupPlan{Group: group[0].Group, Jobs: len(group)}
+	g.Before.Starts, g.Before.At = newCalendar(startsTogether(group), year).busiest()
 	pl := newPlanner(group, year, seed)
 	pl.run(all)
-	after := newCalendar(pl.placed(), year)
-	g.After.Starts, g.After.At = after.busiest()
-	g.GridAfter = after.grid()
+	g.After.Starts, g.After.At = newCalendar(startsTogether(pl.placed()), year).busiest()
 	g.Moves = pl.moves()
 	return g
 }

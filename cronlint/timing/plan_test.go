@@ -72,8 +72,8 @@ func TestPlanSpreadsHourlyJobs(t *testing.T) {
 	if g.Before.Starts != 20 || g.After.Starts != 1 || len(g.Moves) != 20 || g.Jobs != 20 {
 		t.Errorf("busiest minute %v → %v with %d moves of %d jobs", g.Before.Starts, g.After.Starts, len(g.Moves), g.Jobs)
 	}
-	if g.GridBefore[5][0] != 20 || g.GridAfter[5][0] != 0 {
-		t.Errorf("grid at 05:00 is %v, then %v", g.GridBefore[5][0], g.GridAfter[5][0])
+	if l := Loads(p, plan, 1)[0]; l.GridBefore[5][0] != 20 || l.GridAfter[5][0] != 0 || len(l.Moves) != 20 || len(l.Worst[0].Jobs) != 20 {
+		t.Errorf("grid at 05:00 is %v, then %v; %d moves", l.GridBefore[5][0], l.GridAfter[5][0], len(l.Moves))
 	}
 	for _, m := range g.Moves {
 		s, err := schedule.Parse(schedule.Vixie, m.To)
