@@ -17,25 +17,30 @@ import (
 
 // output holds the flags that every command which finds something shares.
 type output struct {
-	env    Env
-	format string
-	files  []string
-	failOn string
-	colour string
+	env     Env
+	formats []string // that the command has
+	format  string
+	files   []string
+	failOn  string
+	colour  string
 }
 
-// addOutput adds the output flags to a command.
-func addOutput(c *cobra.Command, env Env) *output {
-	o := &output{env: env}
+// lintFormats are for findings that have a place in a file.
+var lintFormats = []string{"short", "sarif", "github", "checkstyle", "junit", "gitlab", "rdjson"}
+
+// addOutput adds the output flags to a command, which may have more formats
+// than text, json and markdown.
+func addOutput(c *cobra.Command, env Env, more ...string) *output {
+	o := &output{env: env, formats: append([]string{"text", "json", "markdown"}, more...)}
 	f := c.Flags()
-	f.StringVar(&o.format, "format", "text", "what to print: `text`, json or markdown")
-	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to `FILE` (.txt, .json, .md); may be given several times")
+	f.StringVar(&o.format, "format", "text", "what to print: `"+"text`, "+listOf(o.formats[1:], "or"))
+	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to `FILE`, by its extension ("+listOf(extensionsOf(o.formats), "or")+"), or FORMAT=FILE; may be given several times")
 	f.StringVar(&o.failOn, "fail-on", "warning", "exit with 1 from this `severity` on: error, warning, note or never")
 	f.StringVar(&o.colour, "color", "auto", "colours: `auto`, always or never (NO_COLOR is respected)")
 	fixed := func(values ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
-	_ = c.RegisterFlagCompletionFunc("format", fixed("text", "json", "markdown"))
+	_ = c.RegisterFlagCompletionFunc("format", fixed(o.formats...))
 	_ = c.RegisterFlagCompletionFunc("fail-on", fixed("error", "warning", "note", "never"))
 	_ = c.RegisterFlagCompletionFunc("color", fixed("auto", "always", "never"))
 	return o
@@ -43,8 +48,8 @@ func addOutput(c *cobra.Command, env Env) *output {
 
 // check refuses bad output flags before any work is done.
 func (o *output) check() error {
-	if !slices.Contains([]string{"text", "json", "markdown"}, o.format) {
-		return fmt.Errorf("--format %s: there are text, json and markdown", o.format)
+	if !slices.Contains(o.formats, o.format) {
+		return fmt.Errorf("--format %s: there are %s", o.format, listOf(o.formats, "and"))
 	}
 	if !slices.Contains([]string{"error", "warning", "note", "never"}, o.failOn) {
 		return fmt.Errorf("--fail-on %s: there are error, warning, note and never", o.failOn)
@@ -52,26 +57,52 @@ func (o *output) check() error {
 	if !slices.Contains([]string{"auto", "always", "never"}, o.colour) {
 		return fmt.Errorf("--color %s: there are auto, always and never", o.colour)
 	}
-	for _, path := range o.files {
-		if _, err := formatOf(path); err != nil {
+	for _, spec := range o.files {
+		if _, _, err := o.target(spec); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// formatOf takes the format of a file from its extension.
-func formatOf(path string) (string, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".txt", ".text":
-		return "text", nil
-	case ".json":
-		return "json", nil
-	case ".md", ".markdown":
-		return "markdown", nil
-	default:
-		return "", fmt.Errorf("-o %s: the format is taken from the extension: .txt, .json or .md", path)
+// extensions say what format a file has. Those of XML files are shared by
+// several formats: one of them has to be the usual one.
+var extensions = []struct{ ext, format string }{
+	{".txt", "text"}, {".text", "text"}, {".json", "json"}, {".md", "markdown"}, {".markdown", "markdown"},
+	{".sarif", "sarif"}, {".xml", "junit"},
+}
+
+// target takes an argument of -o apart: FORMAT=FILE, or a file whose extension
+// tells the format.
+func (o *output) target(spec string) (format, path string, err error) {
+	if name, file, ok := strings.Cut(spec, "="); ok && slices.Contains(o.formats, name) && file != "" {
+		return name, file, nil
 	}
+	for _, e := range extensions {
+		if strings.EqualFold(filepath.Ext(spec), e.ext) && slices.Contains(o.formats, e.format) {
+			return e.format, spec, nil
+		}
+	}
+	return "", "", fmt.Errorf("-o %s: the format is taken from the extension: %s; or write FORMAT=FILE", spec, listOf(extensionsOf(o.formats), "or"))
+}
+
+// extensionsOf are the extensions of some formats.
+func extensionsOf(formats []string) (exts []string) {
+	for _, e := range extensions {
+		if slices.Contains(formats, e.format) {
+			exts = append(exts, e.ext)
+		}
+	}
+	return exts
+}
+
+// listOf writes "a, b and c".
+func listOf(words []string, last string) string {
+	n := len(words)
+	if n < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
 }
 
 // deliver writes the document to standard output and to the files, and turns
@@ -86,15 +117,19 @@ func (o *output) deliver(ctx context.Context, build func(report.Clock) *report.D
 	if err := render(o.env.Stdout, d, o.format, style); err != nil {
 		return err
 	}
-	for _, path := range o.files {
-		format, _ := formatOf(path)
+	for _, spec := range o.files {
+		format, path, _ := o.target(spec)
 		if err := writeFile(path, func(w io.Writer) error {
 			return render(w, build(report.Clock{}), format, report.Style{})
 		}); err != nil {
 			return fmt.Errorf("-o %s: %w", path, err)
 		}
 	}
-	if code := o.code(ctx, d); code != exitClean {
+	code := o.code(ctx, d)
+	if o.format == "sarif" && code == exitFindings {
+		code = exitClean // the next step uploads the file, and must run
+	}
+	if code != exitClean {
 		return &exitCode{code}
 	}
 	return nil
@@ -133,6 +168,20 @@ func render(w io.Writer, d *report.Document, format string, style report.Style) 
 		return report.JSON(w, d)
 	case "markdown":
 		return report.Markdown(w, d, style.Clock)
+	case "short":
+		return report.Short(w, d)
+	case "sarif":
+		return report.SARIF(w, d)
+	case "github":
+		return report.GitHub(w, d)
+	case "checkstyle":
+		return report.Checkstyle(w, d)
+	case "junit":
+		return report.JUnit(w, d)
+	case "gitlab":
+		return report.GitLab(w, d)
+	case "rdjson":
+		return report.RDJSON(w, d)
 	default:
 		return report.Text(w, d, style)
 	}

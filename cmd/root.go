@@ -37,6 +37,8 @@ func newRoot(env Env) *cobra.Command {
 		newTTL(env),
 		newQueryLog(env),
 		newEvents(env),
+		newLint(env),
+		newPlan(env),
 		newExplain(env),
 		newRules(env),
 		newDemo(env),

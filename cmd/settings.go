@@ -48,7 +48,7 @@ func applySettings(c *cobra.Command, e Env) error {
 	}
 	var errs []error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "config" || f.Name == "help" {
+		if f.Changed || f.Name == "config" || f.Name == "help" || typedOnly(f.Name) {
 			return
 		}
 		for _, src := range []struct {
@@ -64,6 +64,10 @@ func applySettings(c *cobra.Command, e Env) error {
 	})
 	return errors.Join(errs...)
 }
+
+// typedOnly are flags that write to the user's files: they count only where
+// somebody types them.
+func typedOnly(flag string) bool { return flag == "fix" || flag == "write-baseline" }
 
 func setFrom(c *cobra.Command, f *pflag.Flag, k *koanf.Koanf) (bool, error) {
 	for _, key := range []string{c.Name() + "." + f.Name, f.Name} {
@@ -149,7 +153,7 @@ func checkKeys(root *cobra.Command, k *koanf.Koanf, path string) error {
 		} else if !nested && anyFlag(root, name) {
 			continue
 		}
-		return fmt.Errorf("settings file %s: there is no setting %q (settings are named like the flags: see herdscan ttl --help)", path, key)
+		return fmt.Errorf("settings file %s: there is no setting %q (settings are named like the flags: see --help of the command)", path, key)
 	}
 	return nil
 }

@@ -123,9 +123,7 @@ func runTTL(ctx context.Context, env Env, o *ttlOptions, args []string) error {
 		return err
 	}
 	run := &ttlRun{env: env, opts: o, now: analysis.Now, grouping: grouping, summary: &ttlhist.Summary{Grouping: grouping}}
-	for _, s := range sources {
-		run.read(ctx, s)
-	}
+	run.readAll(ctx, sources)
 	if o.save != "" {
 		if err := writeFile(o.save, func(w io.Writer) error { return run.summary.Save(w, o.samples) }); err != nil {
 			return fmt.Errorf("--save %s: %w", o.save, err)

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/herdscan/herdscan/report"
 	"github.com/herdscan/herdscan/scan"
 	"github.com/herdscan/herdscan/ttlhist"
 )
 
-// A ttlRun reads sources one after the other into one summary.
+// A ttlRun reads sources into one summary.
 type ttlRun struct {
 	env      Env
 	opts     *ttlOptions
@@ -24,64 +27,86 @@ type ttlRun struct {
 	notes    []string
 }
 
-// read adds one source: a server, a file, or a saved summary. What can't be
-// read is said in the coverage.
-func (r *ttlRun) read(ctx context.Context, s ttlSource) {
+// A ttlReading is what one source gave. sum is nil when nothing was read.
+type ttlReading struct {
+	sum      *ttlhist.Summary
+	coverage []report.Coverage
+	notes    []string
+}
+
+// readAll reads the sources side by side and adds them in their order.
+func (r *ttlRun) readAll(ctx context.Context, sources []ttlSource) {
+	readings := make([]*ttlReading, len(sources))
+	var g errgroup.Group
+	g.SetLimit(max(runtime.GOMAXPROCS(0), 2))
+	for i, s := range sources {
+		g.Go(func() error {
+			bar := &progress{off: true} // one bar can't show several sources
+			if len(sources) == 1 {
+				bar = newProgress(r.env, "keys")
+			}
+			defer bar.done()
+			readings[i] = r.read(ctx, s, bar)
+			return nil
+		})
+	}
+	_ = g.Wait() // what went wrong is in the coverage
+	for i, reading := range readings {
+		if reading.sum != nil {
+			if err := r.summary.Merge(reading.sum); err != nil {
+				reading = unread(sources[i], err)
+			}
+		}
+		r.coverage = append(r.coverage, reading.coverage...)
+		r.notes = append(r.notes, reading.notes...)
+	}
+}
+
+// read reads one source: a server, a file, or a saved summary.
+func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReading {
 	if s.path != "" && s.path != "-" {
 		sum, err := loadSummary(s.path)
 		if err == nil {
-			r.saved(s, sum)
-			return
+			return saved(s, sum)
 		}
 		if !errors.Is(err, ttlhist.ErrKind) {
-			r.unread(s, err)
-			return
+			return unread(s, err)
 		}
 	}
-	bar := newProgress(r.env, "keys")
-	defer bar.done()
 	src, err := r.opts.open(ctx, r.env, s, r.now, bar.set)
 	if err != nil {
-		r.unread(s, err)
-		return
+		return unread(s, err)
 	}
 	about, info, err := describeSource(ctx, src)
 	if err != nil {
-		r.unread(s, err)
-		return
+		return unread(s, err)
 	}
 	sum := &ttlhist.Summary{Grouping: r.grouping}
 	sum.Begin(about)
 	start := r.env.Now()
 	err = src.Keys(ctx, func(k *scan.Key) error { sum.Add(k); return nil })
 	took := r.env.Now().Sub(start)
+	bar.done()
 	about.From, about.To = about.Now, about.Now
 	redis, live := src.(*scan.Redis)
 	if live {
 		about.To = about.Now.Add(took)
 	}
-	sum.End(r.describe(src, about, err, took)...)
-	r.notes = append(r.notes, serverNotes(info)...)
+	coverage, parts := describe(src, about, err, took)
+	sum.End(parts...)
+	out := &ttlReading{sum: sum, coverage: []report.Coverage{coverage}, notes: serverNotes(info)}
 	if live {
-		bar.done()
-		r.notes = append(r.notes, impactLines(redis.Impact())...)
-		r.notes = append(r.notes, r.look(ctx, redis, sum, info)...)
+		out.notes = append(out.notes, impactLines(redis.Impact())...)
+		out.notes = append(out.notes, r.look(ctx, redis, sum, info)...)
 	}
-	r.merge(s, sum)
+	return out
 }
 
-// merge adds a summary to those before it.
-func (r *ttlRun) merge(s ttlSource, sum *ttlhist.Summary) {
-	if err := r.summary.Merge(sum); err != nil {
-		r.unread(s, err)
-	}
-}
-
-// unread is the coverage of a source of which nothing was read.
-func (r *ttlRun) unread(s ttlSource, err error) {
-	r.coverage = append(r.coverage, report.Coverage{
+// unread is the reading of a source of which nothing was read.
+func unread(s ttlSource, err error) *ttlReading {
+	return &ttlReading{coverage: []report.Coverage{{
 		Source: s.name(), Kind: "unknown", Unit: "keys", Errors: []string{plainError(err)}, Text: "nothing read",
-	})
+	}}}
 }
 
 // describeSource asks a source about itself before it is read.
@@ -108,7 +133,7 @@ func describeSource(ctx context.Context, src keySource) (ttlhist.Source, scan.In
 }
 
 // describe turns the coverage of a scan into the report's and the summary's.
-func (r *ttlRun) describe(src keySource, about ttlhist.Source, failed error, took time.Duration) []ttlhist.Source {
+func describe(src keySource, about ttlhist.Source, failed error, took time.Duration) (report.Coverage, []ttlhist.Source) {
 	c := report.Coverage{Source: about.Name, Kind: about.Kind, Unit: "keys", Complete: failed == nil, Errors: []string{}}
 	var parts []ttlhist.Source
 	for _, p := range src.Coverage() {
@@ -135,8 +160,7 @@ func (r *ttlRun) describe(src keySource, about ttlhist.Source, failed error, too
 		c.Errors = []string{"interrupted: what follows is about the keys read so far"}
 	}
 	c.Text = readText(c, parts, took)
-	r.coverage = append(r.coverage, c)
-	return parts
+	return c, parts
 }
 
 // readText is the first line of the report.
@@ -153,7 +177,7 @@ func readText(c report.Coverage, parts []ttlhist.Source, took time.Duration) str
 	for _, x := range []struct {
 		n    uint64
 		what string
-	}{{vanished, "vanished meanwhile"}, {denied, "whose expiry the server does not tell"}, {expired, "expired already"}} {
+	}{{vanished, "vanished meanwhile"}, {denied, "whose expiry the server does not tell"}, {expired, "expired already"}, {c.Skipped, "records not understood"}} {
 		if x.n > 0 {
 			text += fmt.Sprintf(", %s %s", report.Int(x.n), x.what)
 		}
@@ -191,20 +215,18 @@ func impactLines(i scan.Impact) []string {
 	return append([]string{line}, i.Warnings...)
 }
 
-// saved adds a summary that --save wrote.
-func (r *ttlRun) saved(s ttlSource, sum *ttlhist.Summary) {
-	if err := r.summary.Merge(sum); err != nil {
-		r.unread(s, err)
-		return
-	}
+// saved is the reading of a summary that --save wrote.
+func saved(s ttlSource, sum *ttlhist.Summary) *ttlReading {
+	out := &ttlReading{sum: sum}
 	for _, src := range sum.Sources() {
 		c := report.Coverage{
 			Source: sourceName(s.path), Kind: src.Kind, Unit: "keys", Read: src.Read, Total: src.Total, Skipped: src.Skipped,
 			Complete: !src.Partial, Errors: append([]string{}, src.Errors...), Notes: src.Notes,
 		}
 		c.Text = fmt.Sprintf("%s: %s of %s, saved as of %s", report.Clean(src.Name), report.Int(src.Read), report.Count(max(src.Total, src.Read), "keys"), src.Now.UTC().Format(time.RFC3339))
-		r.coverage = append(r.coverage, c)
+		out.coverage = append(out.coverage, c)
 	}
+	return out
 }
 
 // loadSummary reads a saved summary. The error wraps ttlhist.ErrKind when the

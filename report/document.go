@@ -21,6 +21,7 @@ type Document struct {
 	Command  string     `json:"command"`
 	Coverage []Coverage `json:"coverage"`
 	Graphs   []Graph    `json:"graphs,omitempty"`
+	Heatmaps []Heatmap  `json:"heatmaps,omitempty"`
 	Tables   []Table    `json:"tables,omitempty"`
 	Findings []Finding  `json:"findings"`
 	// Undecided says what could not be judged, and what would be needed.
@@ -31,6 +32,11 @@ type Document struct {
 	// Verdict is the last word, in one line; Next is what to run then.
 	Verdict string   `json:"verdict"`
 	Next    []string `json:"next,omitempty"`
+
+	// Base is the path from the root of the repository to the folder that file
+	// names are relative to; empty when they are the same. It is for formats
+	// that want names from the root.
+	Base string `json:"-"`
 }
 
 // Summary counts findings by severity, and what was set aside.
@@ -57,6 +63,7 @@ type Coverage struct {
 	// Text is the sentence for humans, without the source's name.
 	Text  string   `json:"text"`
 	Notes []string `json:"notes,omitempty"`
+	Line  int      `json:"line,omitempty"` // of a file's first error, where it has one
 }
 
 // A Finding is one thing that was found.
@@ -67,29 +74,39 @@ type Finding struct {
 	Count    uint64 `json:"count"`
 	// Message is one sentence that names the subject; Details say what was
 	// seen, Why why it hurts. None of them claims more than the data shows.
-	Message     string     `json:"message"`
-	Details     []string   `json:"details,omitempty"`
-	Why         string     `json:"why,omitempty"`
-	RefutedBy   string     `json:"refuted_by,omitempty"`
-	Also        []string   `json:"also,omitempty"` // other rules that the same facts meet
-	Members     []string   `json:"members,omitempty"`
-	Locations   []Location `json:"locations,omitempty"`
-	Comb        *Comb      `json:"comb,omitempty"`
-	Herd        *Herd      `json:"herd,omitempty"`
-	Teeth       []Tooth    `json:"teeth,omitempty"`
-	Causes      []Cause    `json:"causes,omitempty"`
-	Fix         *Fix       `json:"fix,omitempty"`
-	Log10P      *float64   `json:"log10_p,omitempty"`
-	Suppressed  string     `json:"suppressed,omitempty"` // why it does not count
-	Fingerprint string     `json:"fingerprint"`
+	Message    string     `json:"message"`
+	Details    []string   `json:"details,omitempty"`
+	Why        string     `json:"why,omitempty"`
+	RefutedBy  string     `json:"refuted_by,omitempty"`
+	Also       []string   `json:"also,omitempty"` // other rules that the same facts meet
+	Members    []string   `json:"members,omitempty"`
+	Locations  []Location `json:"locations,omitempty"`
+	Related    []Location `json:"related,omitempty"` // other places that take part
+	Excerpt    *Excerpt   `json:"excerpt,omitempty"` // the line of the first location
+	Comb       *Comb      `json:"comb,omitempty"`
+	Herd       *Herd      `json:"herd,omitempty"`
+	Teeth      []Tooth    `json:"teeth,omitempty"`
+	Causes     []Cause    `json:"causes,omitempty"`
+	Fix        *Fix       `json:"fix,omitempty"`
+	Log10P     *float64   `json:"log10_p,omitempty"`
+	Suppressed string     `json:"suppressed,omitempty"` // why it does not count
+	// SuppressedBy is "ignore", "snooze" or "baseline" when somebody has accepted
+	// the finding; text then only counts it.
+	SuppressedBy string `json:"suppressed_by,omitempty"`
+	Fingerprint  string `json:"fingerprint"`
 }
 
-// Location is a place in a file, counted from 1.
+// Location is a place in a file, counted from 1; columns count code points and
+// EndCol is the one behind the last. Line 0 is the file as a whole.
 type Location struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Col    int    `json:"col"`
 	EndCol int    `json:"end_col,omitempty"`
+	Note   string `json:"note,omitempty"` // why it is related
+
+	// The same columns in bytes, for formats that count so; 0 when not known.
+	ByteCol, EndByteCol int `json:"-"`
 }
 
 // Comb is a periodic herd. Locked is null while the lock is undetermined;
@@ -152,6 +169,25 @@ type Fix struct {
 	Effect  *Effect  `json:"effect,omitempty"`
 	Effects []string `json:"effects,omitempty"`
 	Caveats []string `json:"caveats,omitempty"`
+	// Edits are the changes to files that make the fix; none when herdscan
+	// can't or should not write it.
+	Edits []Edit `json:"edits,omitempty"`
+}
+
+// Edit replaces a range of one file by New. Columns count code points from 1;
+// Offset and Length are bytes.
+type Edit struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Col     int    `json:"col"`
+	EndLine int    `json:"end_line"`
+	EndCol  int    `json:"end_col"`
+	Offset  int    `json:"offset"`
+	Length  int    `json:"length"`
+	New     string `json:"new"`
+	Safe    bool   `json:"safe"` // false: only made by --fix=unsafe
+
+	ByteCol, EndByteCol int `json:"-"`
 }
 
 // Effect is the busiest second (or minute, by Unit) before and after.

@@ -42,6 +42,21 @@ func Reduce(xs []float64, n int) []float64 {
 	return out
 }
 
+// stretch repeats the values of a short graph, up to n columns, so that it can
+// be read.
+func stretch(xs []float64, n int) []float64 {
+	if len(xs) == 0 || n/len(xs) < 2 {
+		return xs
+	}
+	out := make([]float64, 0, n)
+	for _, x := range xs {
+		for range n / len(xs) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // render draws the graph at most width columns wide.
 func (g Graph) render(width int, clock Clock) string {
 	peak := 0.0
@@ -51,7 +66,7 @@ func (g Graph) render(width int, clock Clock) string {
 	ticks := tickLabels(peak)
 	margin := len(ticks) + 3
 	cols := max(width-margin, 10)
-	values := Reduce(g.Values, cols)
+	values := stretch(Reduce(g.Values, cols), cols)
 	plot := asciigraph.Plot(values,
 		asciigraph.Height(int(min(max(peak, 1), graphHeight))), asciigraph.LowerBound(0), asciigraph.UpperBound(peak),
 		asciigraph.YAxisValueFormatter(func(v float64) string {

@@ -25,11 +25,16 @@ func Markdown(w io.Writer, d *Document, clock Clock) error {
 	for _, g := range d.Graphs {
 		p("\n%s\n", fenced("text", g.render(graphWidth, clock)))
 	}
+	for i := range d.Heatmaps {
+		p("\n%s\n", fenced("text", d.Heatmaps[i].text()))
+	}
 	for _, t := range d.Tables {
 		p("\n%s", mdTable(t))
 	}
 	for i := range d.Findings {
-		p("%s", mdFinding(&d.Findings[i]))
+		if f := &d.Findings[i]; f.SuppressedBy == "" {
+			p("%s", mdFinding(f))
+		}
 	}
 	mdList(b, "Undecided", d.Undecided)
 	mdList(b, "Notes", d.Notes)
@@ -45,6 +50,12 @@ func mdFinding(f *Finding) string {
 	p("\n## %s: %s [%s]\n\n", f.Severity, md(f.Message), strings.Join(append([]string{f.Rule}, f.Also...), "] ["))
 	if len(f.Locations) > 0 {
 		p("%s\n\n", md(strings.TrimSuffix(f.place(), ": ")))
+	}
+	if f.Excerpt != nil {
+		p("%s\n\n", fenced("text", f.Excerpt.marked()))
+	}
+	if also := f.also(); also != "" {
+		p("- also: %s\n", md(also))
 	}
 	for _, d := range f.Details {
 		p("- %s\n", md(d))

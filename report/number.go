@@ -67,6 +67,10 @@ func singular(plural string) string {
 		head = strings.TrimSuffix(head, "ies") + "y"
 	case head == "teeth":
 		head = "tooth"
+	case head == "policies" || head == "entries":
+		head = strings.TrimSuffix(head, "ies") + "y"
+	case head == "more":
+		return head + " " + singular(rest)
 	default:
 		head = strings.TrimSuffix(head, "s")
 	}

@@ -28,6 +28,10 @@ func Text(w io.Writer, d *Document, style Style) error {
 		t.blank()
 		t.raw(g.render(t.graphWidth(), style.Clock))
 	}
+	for _, h := range d.Heatmaps {
+		t.blank()
+		t.heatmap(&h)
+	}
 	for _, table := range d.Tables {
 		t.blank()
 		if table.Title != "" {
@@ -36,8 +40,10 @@ func Text(w io.Writer, d *Document, style Style) error {
 		t.keep(table.render(t.w, style.Width))
 	}
 	for i := range d.Findings {
-		t.blank()
-		t.finding(&d.Findings[i])
+		if f := &d.Findings[i]; f.SuppressedBy == "" {
+			t.blank()
+			t.finding(f)
+		}
 	}
 	if len(d.Undecided) > 0 {
 		t.blank()
@@ -58,6 +64,8 @@ type textWriter struct {
 	heads map[string]*color.Color
 	bold  *color.Color
 	dim   *color.Color
+
+	added, removed *color.Color
 }
 
 func newTextWriter(w io.Writer, style Style) *textWriter {
@@ -75,6 +83,7 @@ func newTextWriter(w io.Writer, style Style) *textWriter {
 		"error": paint(color.FgRed, color.Bold), "warning": paint(color.FgYellow, color.Bold), "note": paint(color.FgCyan, color.Bold),
 	}
 	t.bold, t.dim = paint(color.Bold), paint(color.Faint)
+	t.added, t.removed = paint(color.FgGreen), paint(color.FgRed)
 	return t
 }
 
@@ -146,6 +155,10 @@ func (t *textWriter) notes(notes []string) {
 func (t *textWriter) finding(f *Finding) {
 	head := t.heads[f.Severity].Sprint(f.Severity) + ": " + f.Message + " " + t.dim.Sprint("["+strings.Join(append([]string{f.Rule}, f.Also...), "] [")+"]")
 	t.hanging(f.place(), "  ", head)
+	if f.Excerpt != nil {
+		t.marked(f)
+		return
+	}
 	for _, d := range f.Details {
 		t.para("  ", d)
 	}

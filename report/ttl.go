@@ -40,11 +40,29 @@ func (r *TTL) Document(clock Clock) *Document {
 	for _, u := range a.Undecided {
 		d.Undecided = append(d.Undecided, fmt.Sprintf("%s: %s", Clean(u.Pattern), u.Why))
 	}
+	if len(d.Undecided) == 0 && a.Keys > 0 {
+		d.Undecided = tooFew(a.WithTTL)
+	}
 	d.Undecided = foldUndecided(d.Undecided)
 	d.Notes = append(slices.Clone(a.Folds), d.Notes...)
 	d.Finish()
 	d.Next = ttlNext(d)
 	return d
+}
+
+// fewestKeys is how many keys with a TTL a verdict needs.
+const fewestKeys = 20
+
+// tooFew says why a small cache gets no verdict.
+func tooFew(withTTL uint64) []string {
+	switch {
+	case withTTL == 0:
+		return []string{"no key has a TTL: nothing can expire together"}
+	case withTTL < fewestKeys:
+		return []string{fmt.Sprintf("%s with a TTL: too few to judge (need %d)", Count(withTTL, "keys"), fewestKeys)}
+	default:
+		return nil
+	}
 }
 
 func ttlNext(d *Document) []string {
