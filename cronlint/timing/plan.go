@@ -177,8 +177,14 @@ func (p *planner) run(all bool) {
 // crowded are the jobs that start together with others, but for one of each
 // set that may stay.
 func (p *planner) crowded() (jobs []*subject) {
-	c := newCalendar(p.placed(), p.year)
-	marked := make([]bool, len(p.group))
+	var from, now []*subject // where each job comes from, and as it stands now
+	for i, s := range p.placed() {
+		if !s.spread() && !s.script.tick {
+			from, now = append(from, p.group[i]), append(now, s)
+		}
+	}
+	c := newCalendar(now, p.year)
+	marked := make([]bool, len(now))
 	teeth := c.teeth()
 	for i := range teeth {
 		t := &teeth[i]
@@ -194,7 +200,7 @@ func (p *planner) crowded() (jobs []*subject) {
 			}
 		}
 	}
-	for j, s := range p.group {
+	for j, s := range from {
 		if marked[j] && s.canMove() && !everyMinute(s) {
 			jobs = append(jobs, s)
 		}
