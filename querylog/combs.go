@@ -23,14 +23,7 @@ type herd struct {
 
 // combs reports HS501, and HS503 where a comb is a job run once per replica.
 func (a *analyser) combs() {
-	named := make([]comb.Named, len(a.classes))
-	for i, c := range a.classes {
-		named[i] = comb.Named{Name: c.shape, Series: a.series(c), Follower: c.follower}
-	}
-	each, families := comb.DetectFamilies(named, a.options(len(named)))
-	for i, r := range each {
-		a.results[a.classes[i]] = r
-	}
+	families := a.families()
 	for _, fam := range families {
 		h := a.herdOf(fam)
 		if h == nil {
@@ -38,6 +31,58 @@ func (a *analyser) combs() {
 		}
 		a.report(h)
 	}
+}
+
+// longLog is the span from which a first look in whole seconds saves most of
+// the work and hides nothing but combs faster than some five seconds.
+const longLog = 2 * time.Hour
+
+// families finds the combs of all statements. Long logs are looked at in
+// whole seconds first; what shows a comb is then looked at in fine bins.
+func (a *analyser) families() []comb.Family {
+	fine := time.Duration(a.bin)
+	if fine >= time.Second || a.span < longLog {
+		return a.detect(a.classes, fine)
+	}
+	coarse := a.detect(a.classes, time.Second)
+	var again []*class
+	for _, c := range a.classes {
+		member := slices.ContainsFunc(coarse, func(f comb.Family) bool {
+			return slices.ContainsFunc(f.Members, func(m comb.Member) bool { return a.classes[m.Index] == c })
+		})
+		if member {
+			again = append(again, c)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	families := a.detect(again, fine)
+	if len(families) == 0 {
+		return coarse
+	}
+	for i := range families {
+		for k := range families[i].Members {
+			m := &families[i].Members[k]
+			m.Index = slices.Index(a.classes, again[m.Index])
+		}
+	}
+	return families
+}
+
+// detect runs the detector over classes and keeps what it finds in each.
+func (a *analyser) detect(classes []*class, bin time.Duration) []comb.Family {
+	named := make([]comb.Named, len(classes))
+	for i, c := range classes {
+		named[i] = comb.Named{Name: c.shape, Series: c.series(bin), Follower: c.follower}
+	}
+	o := a.options(len(a.classes))
+	o.Resolution = bin
+	each, families := comb.DetectFamilies(named, o)
+	for i, r := range each {
+		a.results[classes[i]] = r
+	}
+	return families
 }
 
 // herdOf collects what is known about a family. It returns nil for one that
@@ -197,15 +242,15 @@ type spikeGroup struct {
 	classes []*class
 }
 
-// spikes collects the one-off teeth of single statements and of all together.
+// spikes collects the one-off teeth of single statements, and the moments at
+// which reads rose together.
 func (a *analyser) spikes() []spikeGroup {
 	var found []spikeGroup
-	var reads, all []*class
+	var reads []*class
 	for _, c := range a.classes {
 		if c.follower || c.artefact() {
 			continue
 		}
-		all = append(all, c)
 		if isRead(c.shape) {
 			reads = append(reads, c)
 		}
@@ -213,17 +258,7 @@ func (a *analyser) spikes() []spikeGroup {
 			found = append(found, spikeGroup{a.windowOf(sp.Tooth), []*class{c}})
 		}
 	}
-	for _, set := range [][]*class{reads, all} {
-		if len(set) < 2 {
-			continue
-		}
-		for _, sp := range comb.Detect(a.series(set...), a.options(2)).Spikes {
-			found = append(found, spikeGroup{a.windowOf(sp.Tooth), a.risen(set, a.windowOf(sp.Tooth))})
-		}
-	}
-	if g, ok := a.coldStart(reads); ok {
-		found = append(found, g)
-	}
+	found = append(found, a.coldStarts(reads)...)
 	found = slices.DeleteFunc(found, func(g spikeGroup) bool {
 		return len(g.classes) == 0 || a.taken(time.Unix(0, g.from)) || a.inTeeth(g.window)
 	})
@@ -235,43 +270,60 @@ const (
 	coldWindow = int64(2 * time.Second)
 	coldCount  = 50  // reads in it
 	coldFactor = 2.2 // times the next busiest moment
+	coldStarts = 3   // in one log
 )
 
-// coldStart looks for the one moment at which several cacheable statements
+// coldStarts looks for the few moments at which several cacheable statements
 // rise together, far beyond every other moment. That they agree is evidence
 // which the sum alone does not show among heavy-tailed bursts.
-func (a *analyser) coldStart(reads []*class) (spikeGroup, bool) {
-	var best, second uint64
-	var at int64
-	list := slices.Collect(a.series(reads...).Bins())
-	peaks := make([]uint64, len(list)) // statements in the window that begins at each bin
-	j := 0
+func (a *analyser) coldStarts(reads []*class) []spikeGroup {
+	if a.span < time.Minute || len(reads) < 2 {
+		return nil
+	}
+	top := busiest(seconds(reads), coldStarts+1)
+	for k := min(len(top)-1, coldStarts); k > 0; k-- {
+		if n := float64(top[k-1].n); n < coldCount || n < coldFactor*float64(top[k].n) {
+			continue
+		}
+		var out []spikeGroup
+		for _, m := range top[:k] {
+			w := window{m.at - a.bin/2, m.at + coldWindow + a.bin/2}
+			g := spikeGroup{w, a.risen(reads, w)}
+			if cr := a.crowdOf(g.classes, w); len(g.classes) >= 2 && (cr.hosts() > 1 || cr.connections() > 1) {
+				out = append(out, g)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// busiest returns the k busiest windows that lie apart, the busiest first.
+func busiest(list []second, k int) []second {
+	peaks := make([]second, len(list)) // statements in the window that begins at each second
 	var sum uint64
-	for i, b := range list {
-		for ; j < len(list) && list[j].At < b.At+coldWindow; j++ {
-			sum += list[j].N
+	for i, j := 0, 0; i < len(list); i++ {
+		for ; j < len(list) && list[j].at < list[i].at+coldWindow; j++ {
+			sum += list[j].n
 		}
-		peaks[i] = sum
-		sum -= b.N
-		if peaks[i] > best {
-			best, at = peaks[i], b.At
+		peaks[i] = second{list[i].at, sum}
+		sum -= list[i].n
+	}
+	var out []second
+	for len(out) < k {
+		var best second
+		for _, p := range peaks {
+			near := slices.ContainsFunc(out, func(o second) bool { return p.at <= o.at+3*coldWindow && p.at >= o.at-3*coldWindow })
+			if !near && p.n > best.n {
+				best = p
+			}
 		}
-	}
-	for i, b := range list {
-		if b.At > at+3*coldWindow || b.At < at-3*coldWindow {
-			second = max(second, peaks[i])
+		if best.n == 0 {
+			break
 		}
+		out = append(out, best)
 	}
-	w := window{at - a.bin/2, at + coldWindow + a.bin/2}
-	if best < coldCount || float64(best) < coldFactor*float64(second) || a.span < time.Minute {
-		return spikeGroup{}, false
-	}
-	g := spikeGroup{w, a.risen(reads, w)}
-	if len(g.classes) < 2 {
-		return g, false
-	}
-	cr := a.crowdOf(g.classes, w)
-	return g, cr.hosts() > 1 || cr.connections() > 1
+	return out
 }
 
 // risen returns the classes that take part in a spike of their sum.

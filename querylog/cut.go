@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	blockSize = 1 << 20 // how much is read before a cut is looked for
-	maxBlock  = 8 << 20 // a block without a cut is one giant statement from here on
-	cutAhead  = 512     // bytes that a cut needs to be recognised
+	blockSize = 256 << 10 // how much is read before a cut is looked for
+	maxBlock  = 8 << 20   // a block without a cut is one giant statement from here on
+	cutAhead  = 512       // bytes that a cut needs to be recognised
 )
 
 // cutter cuts an input into blocks that begin at records. A cut may be wrong

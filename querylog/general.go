@@ -19,21 +19,15 @@ type generalHead struct {
 }
 
 func (generalGrammar) parse(b *block, lex *sqltext.Lexer) {
-	s := generalScan{block: b, lex: lex, data: b.data}
+	s := generalScan{lineScan{block: b, lex: lex, data: b.data}}
 	for s.i < len(s.data) && s.tail < 0 {
 		s.record()
 	}
 	s.lines = int64(s.row)
 }
 
-// generalScan is the state of one pass over a block.
-type generalScan struct {
-	*block
-	lex  *sqltext.Lexer
-	data []byte
-	i    int
-	row  int32
-}
+// generalScan reads one block.
+type generalScan struct{ lineScan }
 
 func (s *generalScan) record() {
 	end, next := lineEnd(s.data, s.i)
@@ -53,12 +47,13 @@ func (s *generalScan) record() {
 			r.has |= fFine
 		}
 	}
-	if s.argument(&r, s.i+h.text) {
-		if h.kind == KindAdmin && len(h.name) > 0 {
-			s.command(&r, h.name)
-		}
-		s.records = append(s.records, r)
+	if !s.text(&r, s.i+h.text, s) {
+		return
 	}
+	if h.kind == KindAdmin {
+		r.sum = s.lex.Sum(h.name) // its class is its name alone
+	}
+	s.records = append(s.records, r)
 }
 
 // other passes over a line that begins no record.
@@ -72,10 +67,7 @@ func (s *generalScan) other(line []byte, next int) {
 		s.i, s.row = s.boundary(s.i)
 		return
 	}
-	if next > s.i && s.data[next-1] == '\n' {
-		s.row++
-	}
-	s.i = next
+	s.advance(next)
 }
 
 // isColumnLine recognises the names of the columns however they are spaced.
@@ -84,66 +76,8 @@ func isColumnLine(line []byte) bool {
 	return len(f) == 4 && string(f[0]) == "Time" && string(f[1]) == "Id" && string(f[2]) == "Command" && string(f[3]) == "Argument"
 }
 
-// command classes an administrative command by its name alone.
-func (s *generalScan) command(r *record, name []byte) {
-	r.sum = s.lex.Sum(name)
-}
-
-// argument finds the end of the text that begins at start. It returns false
-// when the next block is needed.
-func (s *generalScan) argument(r *record, start int) bool {
-	first, firstRow := -1, int32(0)
-	for at, tries := s.i, 0; ; tries++ {
-		end, row := s.boundary(at)
-		text := trimStatement(s.data[min(start, end):end])
-		r.text = span{int32(start), int32(start + len(text))}
-		r.size = int64(end - start)
-		long := len(text) > MaxStatement
-		if long {
-			text = text[:MaxStatement]
-			r.text.to = int32(start + MaxStatement)
-		}
-		atEnd := end >= len(s.data)
-		if atEnd {
-			r.size += s.overflow
-		}
-		if r.kind != KindAdmin {
-			r.sum = s.lex.Sum(text)
-		}
-		if long || atEnd && s.overflow > 0 {
-			r.sum.Text ^= uint64(r.size) * 0x9E3779B97F4A7C15
-			s.i, s.row = end, row
-			return true
-		}
-		if first < 0 {
-			first, firstRow = end, row
-		}
-		if !r.sum.Open {
-			s.i, s.row = end, row
-			return true
-		}
-		if atEnd && !s.block.last {
-			s.undecided(r)
-			return false
-		}
-		if atEnd || tries >= maxCandidates {
-			text = trimStatement(s.data[min(start, first):first])
-			r.text.to = int32(start + len(text))
-			r.size = int64(first - start)
-			r.sum = s.lex.Sum(text)
-			s.i, s.row = first, firstRow
-			return true
-		}
-		s.row = row
-		at = end
-	}
-}
-
-// undecided leaves a record to be read again together with the next block.
-func (s *generalScan) undecided(r *record) {
-	s.tail = int(r.at)
-	s.row = r.line
-}
+// pass returns i: the boundary of a general log is one line.
+func (s *generalScan) pass(i int) int { return i }
 
 // boundary returns the next position after i where a record begins, and its row.
 func (s *generalScan) boundary(i int) (int, int32) {

@@ -19,7 +19,7 @@ type Options struct {
 	From, To time.Time
 	// Workers is the number of parsers of Summarise; 0 means one per processor.
 	Workers int
-	// BlockSize is how many bytes are parsed at once; 0 means 1 MiB.
+	// BlockSize is how many bytes are parsed at once; 0 means 256 KiB.
 	BlockSize int
 	// Progress, if set, is told how many bytes of decompressed log were
 	// counted, from time to time and from one goroutine.
@@ -44,6 +44,7 @@ type Reader struct {
 	i     int // next record
 	fault int // next fault
 	mark  int // next mark
+	read  bool
 	err   error
 }
 
@@ -86,7 +87,7 @@ func (r *Reader) Read() (*Event, error) {
 		}
 		b := r.b
 		for r.mark < len(b.marks) && b.marks[r.mark].before <= r.i {
-			r.rs.mark(b.marks[r.mark])
+			r.rs.mark(b.marks[r.mark], r.read)
 			r.mark++
 		}
 		if r.fault < len(b.faults) && (r.i >= len(b.records) || b.faults[r.fault].at <= b.records[r.i].at) {
@@ -95,6 +96,7 @@ func (r *Reader) Read() (*Event, error) {
 		}
 		if r.i < len(b.records) {
 			r.i++
+			r.read = true
 			return r.rs.eventOf(b, r.in.format, r.i-1), nil
 		}
 		if b.last {

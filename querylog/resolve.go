@@ -215,8 +215,9 @@ func (rs *resolver) name(b []byte) string {
 	return s
 }
 
-// mark takes what a block says before one of its records.
-func (rs *resolver) mark(m mark) {
+// mark takes what a block says before one of its records. A banner at the
+// beginning of a file is that of a rotation; further on, the server started.
+func (rs *resolver) mark(m mark, started bool) {
 	if m.version == "" {
 		return
 	}
@@ -225,8 +226,10 @@ func (rs *resolver) mark(m mark) {
 	if strings.Contains(m.version, "MariaDB") {
 		rs.banner = ServerMariaDB
 	}
-	clear(rs.threads) // a server that starts counts its connections anew
-	rs.db = ""
+	if started { // it counts its connections anew
+		clear(rs.threads)
+		rs.db = ""
+	}
 }
 
 // time finds the start of a statement.

@@ -26,17 +26,14 @@ const (
 
 // findOutages finds silences of the whole log, restarts of the server and bursts of errors.
 func (a *analyser) findOutages() {
-	all := a.series(a.classes...)
-	last, n := int64(0), 0
-	mean := a.span.Seconds() / float64(max(all.Len(), 1))
+	all := seconds(a.classes)
+	n := max(len(all), 1)
 	// A Poisson stream has no pause this long among so many, but for one chance in 3000.
-	limit := max(int64(5*time.Second), int64(mean*(math.Log(float64(max(all.Len(), 1)))+8)*float64(time.Second)))
-	for b := range all.Bins() {
-		if n > 0 && b.At-last > limit {
-			a.outages = append(a.outages, outage{last, b.At, fmt.Sprintf("no statement for %.0f s", float64(b.At-last)/1e9)})
+	limit := max(int64(5*time.Second), int64(a.span.Seconds()/float64(n)*(math.Log(float64(n))+8)*float64(time.Second)))
+	for i := 1; i < len(all); i++ {
+		if from, to := all[i-1].at, all[i].at; to-from > limit {
+			a.outages = append(a.outages, outage{from, to, fmt.Sprintf("no statement for %.0f s", float64(to-from)/1e9)})
 		}
-		last = b.At
-		n++
 	}
 	if len(a.outages) > 50 {
 		a.outages = nil // silences are normal in this log

@@ -9,35 +9,15 @@ import (
 // slowGrammar reads the slow query log in all its forms.
 type slowGrammar struct{}
 
-// slowScan is the state of one pass over a block.
-type slowScan struct {
-	*block
-	lex  *sqltext.Lexer
-	i    int // position
-	row  int32
-	data []byte
-}
+// slowScan reads one block.
+type slowScan struct{ lineScan }
 
 func (slowGrammar) parse(b *block, lex *sqltext.Lexer) {
-	s := slowScan{block: b, lex: lex, data: b.data}
+	s := slowScan{lineScan{block: b, lex: lex, data: b.data}}
 	for s.i < len(s.data) && s.tail < 0 {
 		s.record()
 	}
 	s.lines = int64(s.row)
-}
-
-// lineEnd returns the end of the line at i without its line break, and the
-// beginning of the next one.
-func lineEnd(data []byte, i int) (end, next int) {
-	n := bytes.IndexByte(data[i:], '\n')
-	if n < 0 {
-		return len(data), len(data)
-	}
-	end, next = i+n, i+n+1
-	if end > i && data[end-1] == '\r' {
-		end--
-	}
-	return end, next
 }
 
 // record reads one record: header lines, use, SET timestamp, statement.
@@ -98,14 +78,6 @@ func (s *slowScan) header(r *record) (header, admin bool) {
 	return header, false
 }
 
-// advance goes to the next line.
-func (s *slowScan) advance(next int) {
-	if next > s.i && s.data[next-1] == '\n' {
-		s.row++
-	}
-	s.i = next
-}
-
 // stray skips text before the first header: the end of a statement whose
 // beginning is in an older file.
 func (s *slowScan) stray(r record) {
@@ -150,7 +122,7 @@ func (s *slowScan) body(r *record) bool {
 		}
 	}
 	if s.i >= len(s.data) && !s.block.last {
-		// The statement may be in the next block only if the cut was wrong.
+		// Its statement can be in the next block only if the cut was wrong.
 		s.undecided(r)
 		return false
 	}
@@ -158,72 +130,27 @@ func (s *slowScan) body(r *record) bool {
 	return true
 }
 
-// statement finds the end of the statement that begins here.
+// statement takes the text that begins here. It returns false when the next
+// block is needed.
 func (s *slowScan) statement(r *record) bool {
-	start, first, firstRow := s.i, -1, int32(0)
-	for at, tries := start, 0; ; tries++ {
-		end, row := s.boundary(at)
-		text := trimStatement(s.data[start:end])
-		r.text = span{int32(start), int32(start + len(text))}
-		r.size = int64(end - start)
-		long := len(text) > MaxStatement
-		if long {
-			text = text[:MaxStatement]
-			r.text.to = int32(start + MaxStatement)
-		}
-		atEnd := end >= len(s.data)
-		if atEnd {
-			r.size += s.overflow
-		}
-		r.sum = s.lex.Sum(text)
-		if long || atEnd && s.overflow > 0 {
-			r.sum.Text ^= uint64(r.size) * 0x9E3779B97F4A7C15
-			s.i, s.row = end, row
-			return true
-		}
-		if first < 0 {
-			first, firstRow = end, row
-		}
-		if !r.sum.Open {
-			s.i, s.row = end, row
-			break
-		}
-		if atEnd && !s.block.last {
-			s.undecided(r)
-			return false
-		}
-		if atEnd || tries >= maxCandidates {
-			s.i, s.row = first, firstRow
-			text = trimStatement(s.data[start:first])
-			r.text.to = int32(start + len(text))
-			r.size = int64(first - start)
-			r.sum = s.lex.Sum(text)
-			break
-		}
-		s.row = row
-		at = s.skipHeader(end)
+	if !s.text(r, s.i, s) {
+		return false
 	}
-	if isThrottle(s.data[r.text.from:r.text.to]) {
+	if isThrottle(r.text.of(s.data)) {
 		r.has |= fThrottle
 		r.kind = KindAdmin
 	}
 	return true
 }
 
-// skipHeader passes the header lines at i, so that one header counts as one candidate.
-func (s *slowScan) skipHeader(i int) int {
+// pass skips the header lines at i, so that one header counts as one beginning.
+func (s *slowScan) pass(i int) int {
 	for i < len(s.data) && s.data[i] == '#' {
 		_, next := lineEnd(s.data, i)
 		s.row++
 		i = next
 	}
 	return i
-}
-
-// undecided leaves a record to be read again together with the next block.
-func (s *slowScan) undecided(r *record) {
-	s.tail = int(r.at)
-	s.row = r.line
 }
 
 // boundary returns the next position after i where a record begins, and its row.
@@ -329,15 +256,6 @@ func (slowGrammar) firstCut(data []byte, from int) int {
 }
 
 var newlineHash = []byte("\n# ")
-
-// trimStatement takes white space and the closing semicolon off.
-func trimStatement(b []byte) []byte {
-	end := len(b)
-	for end > 0 && (b[end-1] <= ' ' || b[end-1] == ';') {
-		end--
-	}
-	return b[:end]
-}
 
 // useLine reads "use db;" and returns the place of the name in the line.
 func useLine(line []byte) (span, bool) {

@@ -35,15 +35,6 @@ func (s *slowScan) headerLine(r *record, line []byte) {
 	}
 }
 
-// at turns a piece of the data into its span.
-func (s *slowScan) at(piece []byte) span {
-	if len(piece) == 0 {
-		return span{}
-	}
-	from := cap(s.data) - cap(piece)
-	return span{int32(from), int32(from + len(piece))}
-}
-
 // timeLine reads the value of # Time, after which old servers put User@Host.
 func (s *slowScan) timeLine(r *record, v []byte) {
 	v = bytes.TrimLeft(v, " ")

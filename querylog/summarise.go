@@ -19,8 +19,9 @@ import (
 func Summarise(ctx context.Context, sources []Source, o Options) (*Summary, error) {
 	s := &Summary{fold: o.FoldDigits}
 	var errs []error
+	var threads map[uint64]*client // of the general log before: connections outlive a rotation
 	for _, src := range sources {
-		if err := s.read(ctx, src, o, nil); err != nil {
+		if err := s.read(ctx, src, o, &threads, nil); err != nil {
 			errs = append(errs, err)
 		}
 		if ctx.Err() != nil {
@@ -31,8 +32,9 @@ func Summarise(ctx context.Context, sources []Source, o Options) (*Summary, erro
 	return s, errors.Join(errs...)
 }
 
-// read counts one source. each, if set, is called for every event instead.
-func (s *Summary) read(ctx context.Context, src Source, o Options, each func(*Event)) error {
+// read counts one source. It takes the open connections of the source before
+// and leaves its own. each, if set, is called for every event instead.
+func (s *Summary) read(ctx context.Context, src Source, o Options, threads *map[uint64]*client, each func(*Event)) error {
 	cov := Coverage{Source: src.Name}
 	in, err := openInput(src)
 	if err != nil {
@@ -42,6 +44,10 @@ func (s *Summary) read(ctx context.Context, src Source, o Options, each func(*Ev
 	}
 	cov.Format = in.format
 	rs := newResolver(o)
+	if *threads != nil {
+		rs.threads = *threads
+	}
+	*threads = rs.threads
 	c := counter{s: s, rs: rs, in: in, o: o, cov: &cov, each: each}
 	err = c.run(ctx)
 	c.finish(err)
@@ -190,9 +196,10 @@ func (c *counter) block(b *block) {
 
 // mark takes a banner or a sampling marker.
 func (c *counter) mark(m mark) {
-	c.rs.mark(m)
+	started := c.cov.Read > 0
+	c.rs.mark(m, started)
 	if m.version != "" {
-		c.restarted = c.cov.Read > 0
+		c.restarted = started
 	}
 	if m.rate > c.cov.SampleRate {
 		c.cov.SampleRate = m.rate

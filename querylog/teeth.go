@@ -141,15 +141,46 @@ func (a *analyser) hostList(hosts map[hostID]uint64) ([]Host, int) {
 	return list[:min(len(list), MaxHosts)], len(list)
 }
 
-// series builds the counts of classes over time.
-func (a *analyser) series(classes ...*class) *comb.Series {
-	s := comb.NewSeries(time.Duration(a.bin))
-	for _, c := range classes {
-		for _, x := range c.starts.list {
-			s.Add(x.at(), x.n())
-		}
+// series counts the starts of one class in bins of the given width.
+func (c *class) series(bin time.Duration) *comb.Series {
+	s := comb.NewSeries(bin)
+	for _, x := range c.starts.list {
+		s.Add(x.at(), x.n())
 	}
 	return s
+}
+
+// second is the statements of several classes that start in one second.
+type second struct {
+	at int64 // Unix ns
+	n  uint64
+}
+
+// seconds adds up classes by the second; only seconds with statements are listed.
+func seconds(classes []*class) []second {
+	sums := map[int64]uint64{}
+	for _, c := range classes {
+		last, n := int64(-1), uint64(0)
+		for _, x := range c.starts.list {
+			sec := x.at() / int64(time.Second)
+			if sec != last {
+				if n > 0 {
+					sums[last] += n
+				}
+				last, n = sec, 0
+			}
+			n += x.n()
+		}
+		if n > 0 {
+			sums[last] += n
+		}
+	}
+	out := make([]second, 0, len(sums))
+	for sec, n := range sums {
+		out = append(out, second{sec * int64(time.Second), n})
+	}
+	slices.SortFunc(out, func(x, y second) int { return cmp.Compare(x.at, y.at) })
+	return out
 }
 
 func median(v []float64) float64 {

@@ -78,8 +78,9 @@ func ReadWindow(ctx context.Context, sources []Source, o Options, from, to time.
 	}
 	s := &Summary{}
 	var errs []error
+	var threads map[uint64]*client
 	for _, src := range sources {
-		if err := s.read(ctx, src, o, each); err != nil {
+		if err := s.read(ctx, src, o, &threads, each); err != nil {
 			errs = append(errs, err)
 		}
 		if ctx.Err() != nil {
