@@ -72,10 +72,9 @@ func (s *scope) unresolved() string {
 // A use is one "proxy_cache zone" with a place where it acts. The places with
 // equal settings are one use.
 type use struct {
-	setting *lint.Setting // of the file with the directive
-	family  string
-	cache   *nginx.Directive
-	at      *scope
+	family string
+	cache  *nginx.Directive
+	at     *scope
 }
 
 func (u *use) get(name string) *nginx.Directive   { return u.at.get(u.family + "_" + name) }
@@ -188,8 +187,8 @@ func harmless(pattern string) bool {
 	return strings.Contains(pattern, "modules-enabled/")
 }
 
-// walk reads one block into its scope and goes on to the blocks in it. It
-// returns for which families a pass directive below uses a cache.
+// walk reads one block into its scope and goes on to the blocks in it. stack is
+// the files that include each other on the way here.
 func (w *nginxWalk) walk(dirs []*nginx.Directive, s *scope, stack []string) {
 	before := len(w.found)
 	blocks := w.fill(dirs, s, stack)
@@ -246,5 +245,5 @@ func (w *nginxWalk) use(family string, s *scope, before int) {
 	if !passes && !(own && !below) {
 		return
 	}
-	w.found = append(w.found, use{setting: w.files[cache.File.Path], family: family, cache: cache, at: s})
+	w.found = append(w.found, use{family: family, cache: cache, at: s})
 }

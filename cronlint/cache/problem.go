@@ -9,17 +9,11 @@ import (
 	"github.com/herdscan/herdscan/cronlint/nginx"
 )
 
-// each reports, once for each cache directive, the uses for which f finds
-// something. f returns a problem's message, the directive to show (nil: the
-// cache's own) and its severity.
+// eachUse reports, once for each directive, the uses for which f finds
+// something.
 func eachUse(p *lint.Pass, r *rule.Rule, f func(u *use) (finding, bool)) {
-	type key struct {
-		d      *nginx.Directive
-		family string
-	}
-	done := make(map[key]bool)
+	done := make(map[*nginx.Directive]bool)
 	for _, u := range uses(p) {
-		u := u
 		got, ok := f(&u)
 		if !ok {
 			continue
@@ -28,12 +22,10 @@ func eachUse(p *lint.Pass, r *rule.Rule, f func(u *use) (finding, bool)) {
 		if at == nil {
 			at = u.cache
 		}
-		k := key{at, u.family}
-		if done[k] {
-			continue
+		if !done[at] {
+			done[at] = true
+			p.Report(u.problem(r, at, got))
 		}
-		done[k] = true
-		p.Report(u.problem(r, at, got))
 	}
 }
 
