@@ -17,7 +17,7 @@ const (
 	herdCopies  = 50  // identical statements together, from which a stampede harms
 	herdAtOnce  = 30  // of them at once or within a second
 	someCopies  = 20  // from which it is told at all
-	overMean    = 5.0 // times the mean rate of its class
+	overMean    = 5.0 // times the rate of its class outside of the burst
 	maxFindings = 10000
 )
 
@@ -32,13 +32,13 @@ func (a *analyser) stampedes() {
 
 // stampede reports the bursts of one class.
 func (a *analyser) stampede(c *class) {
-	mean := float64(c.n) / math.Max(a.span.Seconds(), 1)
+	span := math.Max(a.span.Seconds(), 1)
 	var list []Burst
 	for _, b := range a.bursts[c] {
 		switch {
 		case b.Count < someCopies, b.Span > time.Duration(maxRunSpan)/2:
 		case b.Conns > 0 && b.Conns < 5: // a few connections: one after the other
-		case float64(b.Second) < math.Max(10, overMean*mean) && len(c.texts.list) > 1 && a.span > time.Minute:
+		case float64(b.Second) < math.Max(10, overMean*float64(c.n-min(b.Count, c.n))/span):
 		case a.taken(b.Start):
 		default:
 			list = append(list, b)
