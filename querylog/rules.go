@@ -30,7 +30,7 @@ func Rules() []rule.Rule {
 				"only letting one caller refill does.",
 			Decided: "Statements are told apart by their shape and all their literals; comments such as trace ids do not count. Copies that start " +
 				"while another runs, or within 250 ms (1 s with whole-second stamps), are one burst. It is told from 20 copies over 5 connections or " +
-				"more, at 5 times the rate of the shape outside of it, also when it happens once. It is a warning from 50 copies, 30 of them at once or within " +
+				"more, at 5 times the rate of the shape around it, also when it happens once. It is a warning from 50 copies, 30 of them at once or within " +
 				"a second, and more than 3 a client. Copies at once are counted from start and duration where the log has durations.",
 			Before: "14:00:00.2  SELECT * FROM fx_rates WHERE base = 'EUR'   (337 in flight from 8 clients)",
 			After:  "14:00:00.2  SELECT * FROM fx_rates WHERE base = 'EUR'   (1: single-flight in each process, or a lock)",

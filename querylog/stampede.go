@@ -17,7 +17,7 @@ const (
 	herdCopies  = 50  // identical statements together, from which a stampede harms
 	herdAtOnce  = 30  // of them at once or within a second
 	someCopies  = 20  // from which it is told at all
-	overMean    = 5.0 // times the rate of its class outside of the burst
+	overMean    = 5.0 // times the rate of its class around it
 	maxFindings = 10000
 )
 
@@ -32,13 +32,12 @@ func (a *analyser) stampedes() {
 
 // stampede reports the bursts of one class.
 func (a *analyser) stampede(c *class) {
-	span := math.Max(a.span.Seconds(), 1)
 	var list []Burst
 	for _, b := range a.bursts[c] {
 		switch {
 		case b.Count < someCopies, b.Span > time.Duration(maxRunSpan)/2:
 		case b.Conns > 0 && b.Conns < 5: // a few connections: one after the other
-		case float64(b.Second) < math.Max(10, overMean*float64(c.n-min(b.Count, c.n))/span):
+		case float64(b.Second) < math.Max(10, overMean*a.around(c, b)):
 		case a.taken(b.Start):
 		default:
 			list = append(list, b)
@@ -78,6 +77,24 @@ func (a *analyser) stampede(c *class) {
 	f.Causes = a.stampedeCauses(&f, c, list)
 	f.Fix = fixStampede(&f)
 	a.add(f)
+}
+
+// around returns the rate of a class, in statements a second, in the half
+// minutes before and after a burst.
+func (a *analyser) around(c *class, b Burst) float64 {
+	const reach, edge = int64(30 * time.Second), int64(time.Second)
+	from, to := b.Start.UnixNano(), b.Start.Add(b.Span).UnixNano()
+	before := window{max(from-edge-reach, a.s.from), from - edge}
+	after := window{to + edge, min(to+edge+reach, a.s.to)}
+	var n uint64
+	var seconds float64
+	for _, w := range []window{before, after} {
+		if w.to > w.from {
+			n += count(c.in(w))
+			seconds += float64(w.to-w.from) / 1e9
+		}
+	}
+	return float64(n) / math.Max(seconds, 1)
 }
 
 // What counts as asking for missing rows again.
