@@ -13,6 +13,7 @@ type example struct {
 	name, path, text string
 	o                lint.Options
 	want             []string
+	faults           int // parts that can't be read
 }
 
 var examples = []example{
@@ -68,6 +69,16 @@ var examples = []example{
 		name: "CronWorkflow", path: "argo.yaml",
 		text: "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\nmetadata:\n  name: w\nspec:\n  timezone: America/New_York\n  schedules:\n    - \"0 1 * * *\"\n    - \"0 2 * * *\"\n",
 		want: []string{"8:8 0 1 * * * robfig America/New_York w", "9:8 0 2 * * * robfig America/New_York w"},
+	},
+	{
+		name: "Helm template", path: "chart/templates/cronjob.yaml",
+		text: "apiVersion: batch/v1\nkind: CronJob\nspec:\n  {{- with .Values.cron }}\n  schedule: {{ .schedule | quote }}\n  {{- end }}\n---\napiVersion: batch/v1\nkind: CronJob\nspec:\n  schedule: \"0 3 * * *\" # nightly\n",
+		want: []string{"11:14 0 3 * * * robfig - cronjob.yaml"},
+	},
+	{
+		name: "a fault in the second document", path: "k8s/b.yaml", faults: 1,
+		text: "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\nspec:\n  schedule: 0 3 * * *\n---\na: [\n",
+		want: []string{"5:13 0 3 * * * robfig - a"},
 	},
 	{
 		name: "Helm values", path: "chart/values.yaml",
@@ -189,7 +200,6 @@ func TestFormats(t *testing.T) {
 		t.Run(ex.name, func(t *testing.T) {
 			parsed := read(t, ex.path, ex.text, &ex.o)
 			var got []string
-			ids := map[string]bool{}
 			for _, e := range parsed.Entries {
 				got = append(got, describe(e))
 				if e.Err != nil {
@@ -198,7 +208,9 @@ func TestFormats(t *testing.T) {
 				if e.Identity == "" || strings.Contains(e.Identity, "\n") {
 					t.Errorf("%q has identity %q", e.Raw, e.Identity)
 				}
-				ids[e.Identity] = true
+			}
+			if len(parsed.Errors) != ex.faults && ex.faults > 0 {
+				t.Errorf("%d faults, want %d: %v", len(parsed.Errors), ex.faults, parsed.Errors)
 			}
 			if strings.Join(got, "\n") != strings.Join(ex.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(ex.want, "\n"))

@@ -47,7 +47,12 @@ func (kubernetesFormat) Match(path string, head []byte) bool {
 
 func (kubernetesFormat) Parse(src *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 	p := &lint.Parsed{}
-	for _, doc := range yamlDocs(src, p) {
+	docs := yamlDocs(src, p)
+	if len(p.Errors) > 0 && bytes.Contains(src.Data, []byte("{{")) {
+		readTemplate(src, p)
+		return p, nil
+	}
+	for _, doc := range docs {
 		root := at(doc)
 		if kind := text(at(root, "kind")); kind == "List" {
 			for item := range items(at(root, "items")) {
@@ -122,32 +127,4 @@ func addDeployment(p *lint.Parsed, src *lint.File, obj, spec *yaml.Node) {
 		File: src, Format: "kubernetes", Span: d.StrategySpan, Subject: "Deployment " + name,
 		Identity: "kubernetes:deployment:" + name, Value: d,
 	})
-}
-
-// helmFormat reads the values of a Helm chart: whatever is called a schedule
-// and reads like one.
-type helmFormat struct{}
-
-func (helmFormat) Name() string { return "helm-values" }
-
-func (helmFormat) Match(path string, head []byte) bool {
-	name := base(path)
-	return isYAML(path) && strings.HasPrefix(name, "values") && scheduleKey.Match(head)
-}
-
-func (helmFormat) Parse(src *lint.File, _ *lint.Options) (*lint.Parsed, error) {
-	p := &lint.Parsed{}
-	for _, doc := range yamlDocs(src, p) {
-		walkYAML(at(doc), nil, func(path []string, key, value *yaml.Node) {
-			if !scheduleKey.MatchString(key.Value+":") || placeholder(value.Value) || !fiveFieldCron(value.Value) {
-				return
-			}
-			e := yamlEntry(src, "helm-values", schedule.Robfig, value, value)
-			e.Group = GroupKubernetes
-			e.Command = strings.Join(path, ".")
-			e.Identity = identity(e.Dialect, e.Group, src.Path+" "+e.Command)
-			p.Entries = append(p.Entries, e)
-		})
-	}
-	return p, nil
 }
