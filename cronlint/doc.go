@@ -17,6 +17,9 @@
 //	fix       edits applied, proved and written
 //	retry     formats and rules of retry policies (HS2xx)
 //	cache     formats and rules of caches (HS3xx)
+//	conf      YAML, JSON and .properties as one tree that knows its bytes
+//	nginx     nginx files as directives
+//	code      calls with literal arguments in source code
 //
 // A new format or rule is one file in one of them and one row in catalogue.go.
 package cronlint

@@ -67,6 +67,15 @@ func TestResilience4j(t *testing.T) {
 			text: "resilience4j.retry:\n  instances:\n    a:\n      baseConfig: shared\n      maxAttempts: 4\n",
 		},
 		{
+			name: "a profile's document is laid over the first", file: "application.yml",
+			text: "resilience4j.retry.instances.a:\n  waitDuration: 1s\n  enableRandomizedWait: true\n---\nspring.config.activate.on-profile: prod\n" +
+				"resilience4j.retry.instances.a:\n  waitDuration: 2s\n",
+		},
+		{
+			name: "a profile's file alone", file: "application-prod.yml",
+			text: "resilience4j.retry.instances.a:\n  waitDuration: 2s\n", want: []string{"2 HS202 warning"},
+		},
+		{
 			name: "properties", file: "application.properties",
 			text: "# retry\nresilience4j.retry.instances.a.max-attempts=4\nresilience4j.retry.instances.a.wait-duration = 2s\n",
 			want: []string{"3 HS202 warning"},

@@ -9,6 +9,7 @@ package retry
 import (
 	"fmt"
 	"math"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -58,8 +59,10 @@ type Policy struct {
 	CanJitter  bool    // the system offers jitter
 	Constant   bool    // the wait never grows although the system is made to let it
 	Budget     Budget
-	Slow       bool   // a retry is dear to start by itself (a pod): never a storm in milliseconds
-	Dead       []Dead // settings without effect
+	Slow       bool          // a retry is dear to start by itself (a pod): never a storm in milliseconds
+	Dead       []Dead        // settings without effect
+	Partial    bool          // laid over a policy in another document or file of the same folder
+	Spread     time.Duration // width over which Advice spreads the first retry; 0: not known
 
 	DelayAt, JitterAt, AttemptsAt lint.Span  // where they are written; zero: nowhere
 	Advice                        string     // what to paste
@@ -181,10 +184,28 @@ func short(d time.Duration) string {
 	return d.Round(10 * time.Microsecond).String()
 }
 
-// each calls f for every retry policy that retries.
+// effect says what the advice does, where it can be worked out: the share of
+// the clients in the busiest second of their first retry.
+func (p *Policy) effect() string {
+	if p.Spread <= time.Second || p.Delay <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("busiest second of the first retry: all clients -> %.0f %% of them", 100*float64(time.Second)/float64(p.Spread))
+}
+
+// each calls f for every retry policy that retries. A partial policy whose
+// whole is in the same folder is left out: what it leaves open is said there.
 func each(p *lint.Pass, f func(s *lint.Setting, r *Policy)) {
+	type home struct{ dir, format string }
+	whole := make(map[home]bool)
 	for _, s := range p.Settings {
-		if r, ok := s.Value.(*Policy); ok && r.Retries() {
+		if r, ok := s.Value.(*Policy); ok && !r.Partial {
+			whole[home{path.Dir(s.File.Path), s.Format}] = true
+		}
+	}
+	for _, s := range p.Settings {
+		r, ok := s.Value.(*Policy)
+		if ok && r.Retries() && !(r.Partial && whole[home{path.Dir(s.File.Path), s.Format}]) {
 			f(s, r)
 		}
 	}
@@ -193,7 +214,7 @@ func each(p *lint.Pass, f func(s *lint.Setting, r *Policy)) {
 // reportFix reports a problem with the policy's own fix.
 func reportFix(p *lint.Pass, r *rule.Rule, s *lint.Setting, x *Policy, message string) {
 	problem := s.Problem(r, x.DelayAt, message)
-	problem.Advice, problem.Fix = x.Advice, x.Fix
+	problem.Advice, problem.Fix, problem.Effect = x.Advice, x.Fix, x.effect()
 	p.Report(problem)
 }
 

@@ -3,6 +3,7 @@ package retry
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -44,14 +45,25 @@ func (resilience4jFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, er
 		if root == nil || root.Kind != conf.Map {
 			continue
 		}
-		g := r4jGroup{configs: root.Relaxed("configs")}
+		g := r4jGroup{configs: root.Relaxed("configs"), partial: profile(f.Path, d)}
 		out.Settings = append(out.Settings, g.settings(f, root)...)
 	}
 	return out, err
 }
 
 // r4jGroup is the retry section of one document.
-type r4jGroup struct{ configs *conf.Node }
+type r4jGroup struct {
+	configs *conf.Node
+	partial bool
+}
+
+var profileFile = regexp.MustCompile(`(^|/)(application|bootstrap)-[^/]*$`)
+
+// profile says whether Spring lays a document over another one: by the file's
+// name, or because it is active in some profile only.
+func profile(name string, d *conf.Node) bool {
+	return profileFile.MatchString(name) || d.Relaxed("spring", "config", "activate") != nil || d.Relaxed("spring", "profiles") != nil
+}
 
 func (g r4jGroup) settings(f *lint.File, root *conf.Node) []*lint.Setting {
 	var out []*lint.Setting
@@ -60,7 +72,7 @@ func (g r4jGroup) settings(f *lint.File, root *conf.Node) []*lint.Setting {
 		if p == nil {
 			return
 		}
-		p.Fix = r4jFix(f, n)
+		p.Fix, p.Partial, p.Spread = r4jFix(f, n), g.partial, p.Delay
 		out = append(out, &lint.Setting{
 			File: f, Format: "resilience4j", Span: conf.Where(n), Subject: "resilience4j.retry " + n.Key,
 			Identity: "resilience4j.retry." + kind + "." + n.Key, Value: p,
@@ -284,7 +296,12 @@ func r4jAdvice(n *conf.Node) string {
 	spell := r4jSpelling(n)
 	var lines []string
 	for _, l := range r4jLines {
-		lines = append(lines, spell(l[0])+": "+l[1])
+		value := l[1]
+		own := n.Relaxed(l[0])
+		if zero, known := own.Duration(time.Millisecond); own.Text() != "" && own.Text() != "false" && !(known && zero == 0) {
+			value = own.Text()
+		}
+		lines = append(lines, spell(l[0])+": "+value)
 	}
 	return strings.Join(lines, "\n")
 }
