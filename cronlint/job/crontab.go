@@ -159,7 +159,7 @@ func (r *crontabReader) job(l textLine) {
 		e.Schedule = nil
 	}
 	e.Command = r.table.File.Text(j.Command)
-	r.sixthStar(e, text, words[count:])
+	r.misplaced(e, strings.Fields(text[words[count-1].End:]))
 	e.Group = GroupHost
 	e.Identity = identity(e.Dialect, e.Group, cmp.Or(normalCommand(e.Command), e.Raw))
 	e.Zone = r.zone(l.number)
@@ -170,13 +170,23 @@ func (r *crontabReader) job(l textLine) {
 	r.parsed.Entries = append(r.parsed.Entries, e)
 }
 
-// sixthStar catches what cron itself does: a star where the user or the command
-// should begin is one field too many.
-func (r *crontabReader) sixthStar(e *lint.Entry, text string, rest []lint.Span) {
+// misplaced catches what cron itself trips over: a star where the user or the
+// command should begin is one field too many, and a path is no user.
+func (r *crontabReader) misplaced(e *lint.Entry, rest []string) {
 	d := r.table.Dialect
-	if e.Err == nil && (d == schedule.Vixie || d == schedule.Cronie) && len(rest) > 0 && text[rest[0].Start] == '*' {
-		e.Schedule, e.Err = nil, &schedule.ParseError{End: len(e.Raw), Msg: "more than five time fields"}
+	if e.Err != nil || d != schedule.Vixie && d != schedule.Cronie || len(rest) == 0 {
+		return
 	}
+	why := ""
+	switch {
+	case rest[0][0] == '*':
+		why = "more than five time fields"
+	case r.table.System && strings.ContainsAny(rest[0], "/=;&|"):
+		why = "a line of a system crontab names the user before the command, and " + strconv.Quote(rest[0]) + " is none"
+	default:
+		return
+	}
+	e.Schedule, e.Err = nil, &schedule.ParseError{End: len(e.Raw), Msg: why}
 }
 
 func missingCommand(system bool, user string) string {

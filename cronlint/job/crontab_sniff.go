@@ -95,7 +95,7 @@ func crontabDialect(lines []textLine, path, asked string) schedule.Dialect {
 		if len(words) < 6 {
 			continue
 		}
-		if extraField.MatchString(words[5]) && jobLine.MatchString(l.text) {
+		if !systemPath(path) && extraField.MatchString(words[5]) && jobLine.MatchString(l.text) {
 			return schedule.Supercronic
 		}
 		if strings.Contains(strings.Join(words[:5], ""), "~") && jobLine.MatchString(l.text) {
@@ -109,8 +109,8 @@ var userName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}\$?$`)
 
 // knownUsers are names of users that are no names of programs.
 var knownUsers = []string{
-	"root", "www-data", "nobody", "daemon", "apache", "nginx", "http", "httpd", "postgres", "mysql", "munin", "mail",
-	"news", "uucp", "backup", "list", "ubuntu", "ec2-user", "centos", "debian", "vagrant", "deploy", "app", "celery", "wwwrun",
+	"root", "www-data", "nobody", "apache", "nginx", "httpd", "postgres", "munin", "ubuntu", "ec2-user", "centos", "debian",
+	"vagrant", "wwwrun",
 }
 
 // programs are words that begin a command and would pass as a user.
@@ -125,9 +125,14 @@ var programs = []string{
 	"borg", "borgmatic", "rclone", "sendmail", "mail", "logger", "ntpdate", "reboot", "shutdown", "tee", "grep", "sed", "awk",
 }
 
+// systemPath reports whether the machine's own cron reads the file.
+func systemPath(path string) bool {
+	return pathHas(path, "cron.d") || strings.HasSuffix("/"+path, "/etc/crontab")
+}
+
 // isSystem reports whether the lines have a user before the command.
 func isSystem(lines []textLine, path string) bool {
-	if pathHas(path, "cron.d") || strings.HasSuffix("/"+path, "/etc/crontab") {
+	if systemPath(path) {
 		return true
 	}
 	if pathHas(path, "crontabs") {
@@ -147,7 +152,7 @@ func isSystem(lines []textLine, path string) bool {
 		if len(words) < at+2 {
 			continue
 		}
-		if slices.Contains(knownUsers, words[at]) && !slices.Contains(programs, words[at]) {
+		if slices.Contains(knownUsers, words[at]) {
 			return true
 		}
 		if userName.MatchString(words[at]) && !slices.Contains(programs, words[at]) && beginsCommand(words[at+1]) {
