@@ -128,7 +128,7 @@ func cutPrefix(line []byte) ([]byte, bool) {
 // detectCSV recognises rows of the log tables by the header line or by the
 // columns of the first row.
 func detectCSV(head []byte) (csvGrammar, bool) {
-	end, next := lineEnd(head, 0)
+	end, _ := lineEnd(head, 0)
 	first := bytes.ToLower(head[:end])
 	if bytes.Contains(first, []byte("user_host")) && bytes.IndexByte(first, ',') > 0 {
 		c := namedColumns(bytes.Split(first, []byte(",")))
@@ -139,21 +139,17 @@ func detectCSV(head []byte) (csvGrammar, bool) {
 		return csvGrammar{}, false
 	}
 	g := csvGrammar{engine: true}
-	for end := next; ; end = next {
-		if stop, open := g.rowEnd(head, 0); !open {
-			end = stop
-		}
-		row := bytes.TrimRight(bytes.Clone(head[:end]), "\r\n")
-		switch n := len(g.split(nil, row)); {
-		case n == 6:
-			g.general, g.columns = true, generalColumns()
-			return g, true
-		case n >= 11 && n <= 13:
-			g.columns = slowColumns()
-			return g, true
-		}
+	end, _ = g.rowEnd(head, 0)
+	row := bytes.TrimRight(bytes.Clone(head[:end]), "\r\n")
+	switch n := len(g.split(nil, row)); {
+	case n == 6:
+		g.general, g.columns = true, generalColumns()
+	case n >= 11 && n <= 13:
+		g.columns = slowColumns()
+	default:
 		return g, false
 	}
+	return g, true
 }
 
 // looksLike names other things that people pass by mistake.

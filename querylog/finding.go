@@ -134,7 +134,4 @@ type Fix struct {
 type AnalyseOptions struct {
 	// Zone is the zone whose wall clock counts. Nil means UTC.
 	Zone *time.Location
-	// Rate is how many statements stand for each logged one when the log is
-	// sampled and does not say so itself; 0 means as the log says.
-	Rate float64
 }

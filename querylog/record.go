@@ -98,7 +98,6 @@ var (
 	errQueryTime = errors.New("impossible Query_time")
 	errRow       = errors.New("row without the columns of the log table")
 	errTime      = errors.New("time not understood")
-	errOverflow  = errors.New("text too long without a record")
 )
 
 // grammar is a log format that is cut into records by lines.

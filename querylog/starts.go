@@ -9,23 +9,22 @@ import (
 // Starts counts, second by second, when the statements of some classes
 // started; without any, those of all classes that are no followers.
 func (s *Summary) Starts(hashes ...uint64) *comb.Series {
-	out := comb.NewSeries(time.Second)
-	add := func(c *class) {
-		for _, x := range c.starts.list {
-			out.Add(x.at(), x.n())
-		}
-	}
+	var list []*class
 	for _, h := range hashes {
 		if c := s.classes[h]; c != nil {
-			add(c)
+			list = append(list, c)
 		}
 	}
 	if len(hashes) == 0 {
 		for _, c := range s.classes {
 			if !c.follower {
-				add(c)
+				list = append(list, c)
 			}
 		}
+	}
+	out := comb.NewSeries(time.Second)
+	for _, x := range seconds(list) {
+		out.Add(x.at, x.n)
 	}
 	return out
 }

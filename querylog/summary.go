@@ -63,10 +63,7 @@ type folded struct {
 }
 
 // hostLoad is what one client did.
-type hostLoad struct {
-	n     uint64
-	users map[string]bool
-}
+type hostLoad struct{ n uint64 }
 
 // missing is one SELECT text that found no row.
 type missing struct {

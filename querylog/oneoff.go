@@ -1,0 +1,189 @@
+package querylog
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+	"github.com/herdscan/herdscan/comb/rule"
+)
+
+// oneOffs reports HS504: bursts beyond all others that belong to no comb.
+func (a *analyser) oneOffs() {
+	groups := a.spikes()
+	for _, g := range groups {
+		a.oneOff(g)
+	}
+}
+
+// spikeGroup is one moment at which statements rose.
+type spikeGroup struct {
+	window
+	classes []*class
+}
+
+// spikes collects the one-off teeth of single statements, and the moments at
+// which reads rose together.
+func (a *analyser) spikes() []spikeGroup {
+	var found []spikeGroup
+	var reads []*class
+	for _, c := range a.classes {
+		if c.follower || c.artefact() {
+			continue
+		}
+		if isRead(c.shape) {
+			reads = append(reads, c)
+		}
+		for _, sp := range a.results[c].Spikes {
+			found = append(found, spikeGroup{a.windowOf(sp.Tooth), []*class{c}})
+		}
+	}
+	found = append(found, a.coldStarts(reads)...)
+	found = slices.DeleteFunc(found, func(g spikeGroup) bool {
+		return len(g.classes) == 0 || a.taken(time.Unix(0, g.from)) || a.inTeeth(g.window)
+	})
+	return mergeSpikes(found)
+}
+
+// What counts as a cold start that no single statement shows.
+const (
+	coldWindow = int64(2 * time.Second)
+	coldCount  = 50  // reads in it
+	coldFactor = 2.2 // times the next busiest moment
+	coldStarts = 3   // in one log
+)
+
+// coldStarts looks for the few moments at which several cacheable statements
+// rise together, far beyond every other moment. That they agree is evidence
+// which the sum alone does not show among heavy-tailed bursts.
+func (a *analyser) coldStarts(reads []*class) []spikeGroup {
+	if a.span < time.Minute || len(reads) < 2 {
+		return nil
+	}
+	top := busiest(seconds(reads), coldStarts+1)
+	for k := min(len(top)-1, coldStarts); k > 0; k-- {
+		if n := float64(top[k-1].n); n < coldCount || n < coldFactor*float64(top[k].n) {
+			continue
+		}
+		var out []spikeGroup
+		for _, m := range top[:k] {
+			w := window{m.at - a.bin/2, m.at + coldWindow + a.bin/2}
+			g := spikeGroup{w, a.risen(reads, w)}
+			if cr := a.crowdOf(g.classes, w); len(g.classes) >= 2 && (cr.hosts() > 1 || cr.connections() > 1) {
+				out = append(out, g)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// busiest returns the k busiest windows that lie apart, the busiest first.
+func busiest(list []second, k int) []second {
+	peaks := make([]second, len(list)) // statements in the window that begins at each second
+	var sum uint64
+	for i, j := 0, 0; i < len(list); i++ {
+		for ; j < len(list) && list[j].at < list[i].at+coldWindow; j++ {
+			sum += list[j].n
+		}
+		peaks[i] = second{list[i].at, sum}
+		sum -= list[i].n
+	}
+	var out []second
+	for len(out) < k {
+		var best second
+		for _, p := range peaks {
+			near := slices.ContainsFunc(out, func(o second) bool { return p.at <= o.at+3*coldWindow && p.at >= o.at-3*coldWindow })
+			if !near && p.n > best.n {
+				best = p
+			}
+		}
+		if best.n == 0 {
+			break
+		}
+		out = append(out, best)
+	}
+	return out
+}
+
+// risen returns the classes that take part in a spike of their sum.
+func (a *analyser) risen(set []*class, w window) []*class {
+	var out []*class
+	for _, c := range set {
+		n := float64(count(c.in(w)))
+		mean := float64(c.n) / max(a.span.Seconds(), 1) * float64(w.to-w.from) / 1e9
+		if n >= 3 && n >= 4*mean {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// inTeeth says whether a window is a tooth of a comb already reported.
+func (a *analyser) inTeeth(w window) bool {
+	for i := range a.out.Findings {
+		f := &a.out.Findings[i]
+		if f.Comb == nil {
+			continue
+		}
+		for _, t := range f.Teeth {
+			tw := a.windowOf(t)
+			if w.from < tw.to && tw.from < w.to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mergeSpikes puts spikes at the same moment together.
+func mergeSpikes(list []spikeGroup) []spikeGroup {
+	slices.SortStableFunc(list, func(x, y spikeGroup) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to)) })
+	var out []spikeGroup
+	for _, g := range list {
+		k := len(out) - 1
+		if k < 0 || g.from > out[k].to {
+			out = append(out, g)
+			continue
+		}
+		out[k].to = max(out[k].to, g.to)
+		for _, c := range g.classes {
+			if !slices.Contains(out[k].classes, c) {
+				out[k].classes = append(out[k].classes, c)
+			}
+		}
+	}
+	return out
+}
+
+// oneOff reports one moment.
+func (a *analyser) oneOff(g spikeGroup) {
+	slices.SortStableFunc(g.classes, func(x, y *class) int {
+		return cmp.Or(cmp.Compare(count(y.in(g.window)), count(x.in(g.window))), cmp.Compare(x.shape, y.shape))
+	})
+	f := Finding{Rule: "HS504", Severity: rule.Warning, Subject: g.classes[0].shape}
+	tooth := comb.Tooth{At: time.Unix(0, g.from+a.bin/2).UTC(), Width: time.Duration(g.to - g.from - a.bin)}
+	crowds := a.gather(&f, g.classes, []comb.Tooth{tooth})
+	tooth.Count = f.Count
+	f.Teeth = []comb.Tooth{tooth}
+	for _, c := range g.classes {
+		f.Members = append(f.Members, a.member(c, count(c.in(g.window))))
+		f.Of += c.n
+	}
+	_, f.Second = a.peakIn(g.classes, g.window)
+	for _, o := range a.outages {
+		if g.to >= o.from && g.from-o.to < int64(time.Minute) {
+			f.Outage = time.Unix(0, o.to).UTC()
+		}
+	}
+	switch conns := crowds[0].connections(); {
+	case f.HostsATooth <= 1 && conns == 1:
+		f.note("one batch from one client over one connection")
+	case len(g.classes) < 2 && f.Count < 50:
+		f.note("one statement only, and few of it")
+	}
+	f.Causes = a.oneOffCauses(&f)
+	f.Fix = fixOneOff(&f)
+	a.add(f)
+}
