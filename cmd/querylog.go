@@ -114,7 +114,7 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 			return fmt.Errorf("--save %s: %w", o.save, err)
 		}
 	}
-	a := querylog.Analyse(sum, querylog.AnalyseOptions{Zone: r.zone, Rate: o.rate})
+	a := querylog.Analyse(sum, querylog.AnalyseOptions{Zone: r.zone})
 	if o.at != "" {
 		return r.showTooth(ctx, args, a)
 	}

@@ -21,10 +21,12 @@ const secret = "s3cr3t-pa55"
 // fillHerd writes n keys of one pattern with one TTL, and as many spread ones.
 func fillHerd(t *testing.T, s *redistest.Server, n int) {
 	t.Helper()
+	now := time.Now().UnixMilli() // absolute times: a slow machine must not widen the tooth
+	at := func(left int) string { return strconv.FormatInt(now+int64(left), 10) }
 	s.Pipe(t, func(do func(args ...string)) {
 		for i := range n {
-			do("SET", fmt.Sprintf("product:%d:view", i), "x", "PX", strconv.Itoa(3_000_000+i%900))
-			do("SET", fmt.Sprintf("user:%d:profile", i), "x", "PX", strconv.Itoa(60_000+i*3_500_000/n))
+			do("SET", fmt.Sprintf("product:%d:view", i), "x", "PXAT", at(3_000_000+i%900))
+			do("SET", fmt.Sprintf("user:%d:profile", i), "x", "PXAT", at(60_000+i*3_500_000/n))
 		}
 	})
 }

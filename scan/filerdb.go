@@ -96,9 +96,16 @@ func (r *rdbReader) about(c *Coverage) {
 		note("This is an append-only file: the commands behind its RDB part were not read.")
 	case info.AOFBase:
 		note("This is the base of an append-only file: later commands are in its other files and were not read.")
+	case isEndMark(rest): // redis-cli --rdb leaves the mark of a diskless stream behind the dump
 	case len(bytes.TrimSpace(rest)) > 0:
 		note("Bytes behind the end of the dump were not read.")
 	}
+}
+
+// isEndMark recognises the 40 hexadecimal digits that end a replication stream
+// of unknown length.
+func isEndMark(b []byte) bool {
+	return len(b) == 40 && len(bytes.Trim(b, "0123456789abcdef")) == 0
 }
 
 // Close ends the reading. It may be called more than once and while next runs.
