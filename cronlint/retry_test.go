@@ -268,6 +268,19 @@ func TestRetryCode(t *testing.T) {
 			want: []string{"2 HS202 warning", "4 HS203 warning", "8 HS205 error"},
 		},
 		{
+			name: "spring 7, an interceptor, exceptions as value", file: "A.java", optIn: "code",
+			text: "class A {\n @Retryable(maxRetries = 4, delay = 100, jitter = 10, multiplier = 2)\n void a() {}\n" +
+				" @Retryable(delay = 100, multiplier = 2)\n void b() {}\n @Retryable(interceptor = \"x\")\n void c() {}\n" +
+				" @Retryable(value = IOException.class)\n void d() {}\n}\n",
+			want: []string{"4 HS203 warning", "8 HS202 warning"},
+		},
+		{
+			name: "node-retry and async-retry", file: "a.js", optIn: "code",
+			text: "const retry = require('async-retry');\nawait retry(run);\nawait retry(run, { retries: 5 });\n" +
+				"await retry(run, { retries: 5, randomize: false });\nconst op = retry.operation({ retries: 3 });\n",
+			want: []string{"4 HS204 warning", "5 HS203 warning"},
+		},
+		{
 			name: "resilience4j in code", file: "A.java", optIn: "code",
 			text: "import io.github.resilience4j.retry.RetryConfig;\nclass A {\n  RetryConfig a = RetryConfig.custom()\n    .maxAttempts(3)\n" +
 				"    .waitDuration(Duration.ofMillis(1000))\n    .build();\n" +

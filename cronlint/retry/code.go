@@ -37,6 +37,8 @@ func libraryTable() []library {
 		{lang: code.Python, mark: []byte("tenacity"), find: tenacity},
 		{lang: code.Python, mark: []byte("Retry("), find: urllib3, other: []byte("urllib3")},
 		{lang: code.Script, mark: []byte("p-retry"), find: pRetry},
+		{lang: code.Script, mark: []byte("async-retry"), find: asyncRetry},
+		{lang: code.Script, mark: []byte("retry.operation"), find: retryOperation},
 		{lang: code.Script, mark: []byte("axios-retry"), find: axiosRetry},
 		{lang: code.Script, mark: []byte("bullmq"), find: bullMQ},
 		{lang: code.Go, mark: []byte("hashicorp/go-retryablehttp"), find: retryableHTTP},

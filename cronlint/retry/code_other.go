@@ -2,6 +2,7 @@ package retry
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +61,9 @@ func cenkalti(s *code.Source, add func(code.Call, string, *Policy)) {
 }
 
 var (
-	retryable = regexp.MustCompile(`@Retryable\b\s*(\()?`)
-	backoffAn = regexp.MustCompile(`\b@?Backoff\s*\(`)
+	retryableCall = regexp.MustCompile(`@Retryable\s*\(`)
+	retryable     = regexp.MustCompile(`@Retryable\b\s*(\()?`)
+	backoffAn     = regexp.MustCompile(`\b@?Backoff\s*\(`)
 )
 
 // springRetryable: @Retryable without @Backoff waits 1 s; delay with maxDelay
@@ -73,32 +75,58 @@ func springRetryable(s *code.Source, add func(code.Call, string, *Policy)) {
 		}
 		add(mark(m[:2]), "@Retryable", springBackoff(&code.Call{}))
 	}
-	for _, c := range s.Calls(regexp.MustCompile(`@Retryable\s*\(`)) {
-		backoff, ok := c.Get("backoff")
-		p := springBackoff(&code.Call{})
-		if ok {
-			m := backoffAn.FindStringIndex(backoff.Value)
-			if m == nil || strings.Contains(backoff.Value, "Expression") {
-				continue
-			}
-			inner, found := s.Object(code.Arg{
-				Value: backoff.Value[m[1]-1:], Span: backoff.Span,
-			})
-			if !found {
-				continue
-			}
-			p = springBackoff(&inner)
-			p.DelayAt = backoff.Span
+	for _, c := range s.Calls(retryableCall) {
+		p := springPolicy(s, &c)
+		if p == nil {
+			continue
 		}
 		for _, key := range []string{"maxAttempts", "maxRetries"} {
-			if a, has := c.Get(key); has {
-				if v, isLiteral := literal(a, has); isLiteral {
-					p.Attempts = int(v)
+			a, has := c.Get(key)
+			if v, known := literal(a, has); known {
+				p.Attempts = int(min(v, 1e6))
+				if key == "maxRetries" {
+					p.Attempts++
 				}
 			}
 		}
 		add(c, "@Retryable", p)
 	}
+}
+
+// springPolicy reads the arguments of @Retryable: a @Backoff (Spring Retry), or
+// delay, multiplier and jitter of its own (Spring Framework 7). It is nil when
+// something else decides.
+func springPolicy(s *code.Source, c *code.Call) *Policy {
+	for _, key := range []string{"interceptor", "jitter", "jitterString", "delayString"} {
+		if _, ok := c.Get(key); ok {
+			return nil
+		}
+	}
+	backoff, ok := c.Get("backoff")
+	if !ok {
+		own := springBackoff(&code.Call{Args: keyed(c.Args)})
+		if a, has := c.Get("delay"); has {
+			own.DelayAt = a.Span
+		}
+		return own
+	}
+	m := backoffAn.FindStringIndex(backoff.Value)
+	if m == nil || strings.Contains(backoff.Value, "Expression") {
+		return nil
+	}
+	inner, found := s.Object(code.Arg{Value: backoff.Value[m[1]-1:], Span: backoff.Span})
+	if !found {
+		return nil
+	}
+	p := springBackoff(&inner)
+	p.DelayAt = backoff.Span
+	return p
+}
+
+// keyed leaves out the positional arguments and "value", which name exceptions
+// in @Retryable.
+func keyed(args []code.Arg) []code.Arg {
+	return slices.DeleteFunc(slices.Clone(args), func(a code.Arg) bool { return a.Key == "" || a.Key == "value" })
 }
 
 func springBackoff(c *code.Call) *Policy {

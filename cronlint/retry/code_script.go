@@ -29,6 +29,49 @@ func pRetry(s *code.Source, add func(code.Call, string, *Policy)) {
 	}
 }
 
+var (
+	asyncRetryCall = regexp.MustCompile(`\b(?:await|return|=>)\s+(?:async)?[rR]etry\s*\(`)
+	operationCall  = regexp.MustCompile(`\bretry\.operation\s*\(`)
+)
+
+// asyncRetry is node-retry with randomize on by default.
+func asyncRetry(s *code.Source, add func(code.Call, string, *Policy)) {
+	for _, c := range s.Calls(asyncRetryCall) {
+		p := &Policy{
+			System: "async-retry", Layer: LayerClient, Attempts: 11, Shape: Exponential, Delay: time.Second, Multiplier: 2,
+			CanJitter: true, Jitter: Jittered, JitterLow: 1, Advice: "{ retries: 5, randomize: true }",
+		}
+		if len(c.Args) < 2 {
+			continue // its defaults are fine
+		}
+		o, literalObject := s.Object(c.Args[len(c.Args)-1])
+		if !literalObject || strings.Contains(c.Args[len(c.Args)-1].Value, "...") {
+			continue
+		}
+		nodeRetry(&o, p)
+		p.Clipped = p.Max > 0
+		add(c, "retry", p)
+	}
+}
+
+// retryOperation is node-retry itself.
+func retryOperation(s *code.Source, add func(code.Call, string, *Policy)) {
+	for _, c := range s.Calls(operationCall) {
+		p := &Policy{
+			System: "node-retry", Layer: LayerClient, Attempts: 11, Shape: Exponential, Delay: time.Second, Multiplier: 2,
+			CanJitter: true, Advice: "retry.operation({ retries: 5, randomize: true })",
+		}
+		if a, ok := c.Pos(0); ok {
+			o, literalObject := s.Object(a)
+			if !literalObject || strings.Contains(a.Value, "...") {
+				continue
+			}
+			nodeRetry(&o, p)
+		}
+		add(c, "retry.operation", p)
+	}
+}
+
 func nodeRetry(o *code.Call, p *Policy) {
 	retries, hasRetries := o.Get("retries")
 	p.AttemptsAt = at(retries, hasRetries)
