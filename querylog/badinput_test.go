@@ -244,3 +244,12 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// TestOffset learns the zone of a log's clock from records that tell both times.
+func TestOffset(t *testing.T) {
+	log := bannerMaria + "# Time: 261130  7:40:12\n# User@Host: a[a] @  [1]\n# Thread_id: 4  Schema: s  QC_hit: No\n# Query_time: 0.1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\nSET timestamp=1796037012;\nSELECT 1;\n"
+	c := summarise(t, Options{}, text(log)).Coverage()[0]
+	if !c.HasOffset || c.Offset != -(3*time.Hour+30*time.Minute) {
+		t.Errorf("offset %v", c.Offset)
+	}
+}

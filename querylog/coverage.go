@@ -24,6 +24,8 @@ type Coverage struct {
 	Repeated      uint64        // stamps in an hour that the clock showed twice, put in order by guess
 	ZoneAssumed   bool          // stamps name no zone: Options.Zone or UTC was taken
 	Zone          string        // that zone
+	Offset        time.Duration // of the log's own clock from UTC, where its stamps show it; see HasOffset
+	HasOffset     bool
 	ServerGuessed bool          // start times rest on a guess of the server
 	Fine          bool          // stamps are finer than a second
 	MinDuration   time.Duration // the shortest Query_time, 0 if the log gives none

@@ -238,7 +238,8 @@ func inSpikes(tr *truth, teeth []comb.Tooth) bool {
 			From   float64 `json:"from"`
 			To     float64 `json:"to"`
 			Events int     `json:"events"`
-		}) bool {
+		},
+		) bool {
 			from, to := time.Unix(0, int64((s.From-1)*1e9)), time.Unix(0, int64((s.To+1)*1e9))
 			return t.At.After(from) && t.At.Before(to)
 		})

@@ -36,6 +36,8 @@ type resolver struct {
 	guessed   bool // the server had to be guessed
 	unzoned   bool // a stamp named no zone and nothing else told the time
 	writer    Server
+	offset    int64 // of the log's clock from UTC, ns
+	hasOffset bool
 	fine      bool // a stamp was finer than a second
 	event     Event
 }
@@ -275,6 +277,7 @@ func (rs *resolver) start(r *record, f Format) (int64, bool) {
 	case r.has&(fStamp|fFine) == fStamp|fFine:
 		return wall - r.duration, true
 	case r.has&fSet != 0:
+		rs.learnOffset(r)
 		wall = r.set
 	case r.has&fStamp == 0:
 		return 0, false
@@ -283,6 +286,18 @@ func (rs *resolver) start(r *record, f Format) (int64, bool) {
 		return wall, true
 	}
 	return floorSecond(wall + 5e8 - r.duration), true
+}
+
+// learnOffset compares the two times of a record: the clock's and UTC's.
+func (rs *resolver) learnOffset(r *record) {
+	const quarter = int64(15 * time.Minute)
+	if r.has&(fStamp|fZoned) != fStamp {
+		return
+	}
+	if d := r.stamp - r.set; d > -15*4*quarter && d < 15*4*quarter {
+		rs.offset = int64(time.Duration(d).Round(time.Duration(quarter)))
+		rs.hasOffset = true
+	}
 }
 
 // serverOf decides who wrote a record: what the caller says, the form of its

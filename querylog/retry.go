@@ -107,8 +107,7 @@ func (a *analyser) stormAfter(o outage, reach int64) {
 		if p.c.follower {
 			continue
 		}
-		waves := a.waves(p.c, window{o.to, reach})
-		pause, growth, ok := rhythm(waves)
+		waves, pause, growth, ok := a.rhythmic(p.c, window{o.to, reach})
 		if !ok || waves[0].at-o.to > stormStart || !dies(waves) {
 			continue
 		}
@@ -138,9 +137,21 @@ func count(list []cell) (n uint64) {
 	return n
 }
 
+// rhythmic looks for waves that keep a rhythm. Waves may have a hole in them,
+// or follow each other closely: both readings are tried.
+func (a *analyser) rhythmic(c *class, w window) (waves []wave, pause time.Duration, growth float64, ok bool) {
+	for _, hole := range []time.Duration{2 * time.Second, time.Second} {
+		waves = a.waves(c, w, int64(hole))
+		if pause, growth, ok = rhythm(waves); ok {
+			break
+		}
+	}
+	return waves, pause, growth, ok
+}
+
 // waves returns the bursts of a class in a window: runs of seconds well above
-// the others.
-func (a *analyser) waves(c *class, w window) []wave {
+// the others, at most hole apart.
+func (a *analyser) waves(c *class, w window, hole int64) []wave {
 	var secs []wave
 	var peak uint64
 	for _, x := range c.in(w) {
@@ -161,7 +172,7 @@ func (a *analyser) waves(c *class, w window) []wave {
 		if s.n < floor {
 			continue
 		}
-		if len(out) > 0 && s.at-last <= int64(2*time.Second) {
+		if len(out) > 0 && s.at-last <= hole {
 			out[len(out)-1].n += s.n
 		} else {
 			out = append(out, s)

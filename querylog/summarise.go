@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/herdscan/herdscan/querylog/sqltext"
 )
@@ -224,6 +225,7 @@ func (c *counter) finish(err error) {
 	v.Falsified = c.rs.falsified
 	v.Repeated = c.rs.clock.unresolved
 	v.Fine = c.rs.fine
+	v.Offset, v.HasOffset = time.Duration(c.rs.offset), c.rs.hasOffset
 	v.ZoneAssumed = c.rs.unzoned
 	if v.ZoneAssumed {
 		v.Zone = "UTC"

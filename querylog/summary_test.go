@@ -19,7 +19,8 @@ import (
 func saveBytes(t interface {
 	Helper()
 	Fatal(...any)
-}, s *Summary) []byte {
+}, s *Summary,
+) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := s.Save(&b, true); err != nil {
