@@ -17,7 +17,7 @@ import (
 func newDemo(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "demo", Short: "Show what herdscan finds, on built-in data",
-		Long: "Start a small Redis inside this process, fill it with a shop's cache an hour after\na deploy, write a log of query times, and run the real commands on them.",
+		Long: "Start a small Redis inside this process, fill it with a shop's cache an hour after\na deploy, write a log of query times and a folder of crontabs, and run the real commands on them.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), env) },
 	}
@@ -38,9 +38,14 @@ func runDemo(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
+	deploy, err := demoDeploy(dir)
+	if err != nil {
+		return err
+	}
 	for _, args := range [][]string{
 		{"ttl", "redis://" + server.Addr() + "/0", "--target", "50"},
 		{"events", log},
+		{"lint", deploy},
 	} {
 		fmt.Fprintf(env.Stdout, "$ herdscan %s\n", strings.Join(args, " "))
 		sub := env
@@ -81,4 +86,18 @@ func demoLog(dir string) (string, error) {
 	}
 	path := filepath.Join(dir, "query-times.txt")
 	return path, os.WriteFile(path, []byte(b.String()), 0o600)
+}
+
+// demoDeploy writes a folder of schedules and settings.
+func demoDeploy(dir string) (string, error) {
+	path := filepath.Join(dir, "deploy")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return "", err
+	}
+	for _, f := range fixtures.DeployFiles() {
+		if err := os.WriteFile(filepath.Join(path, f.Name), []byte(f.Text), 0o600); err != nil {
+			return "", err
+		}
+	}
+	return path, nil
 }

@@ -77,8 +77,12 @@ func splitRunes(text string) (parts []string) {
 	return parts
 }
 
-// cleanCode is Clean for one line of code, which keeps its tabs.
+// cleanCode is Clean for one line of code, which keeps its tabs. A line that a
+// CI system would take for a command, in its log, is kept from being one.
 func cleanCode(line string) string {
+	if head := strings.TrimSpace(line); strings.HasPrefix(head, "::") || strings.HasPrefix(head, "##") {
+		line = strings.Replace(strings.Replace(line, "::", `\x3a:`, 1), "##[", `##\x5b`, 1)
+	}
 	parts := strings.Split(line, "\t")
 	for i := range parts {
 		parts[i] = Clean(parts[i])
@@ -197,14 +201,17 @@ func (t *textWriter) markedFix(indent string, f *Fix) {
 // maxAlso is how many other places the text names.
 const maxAlso = 3
 
-// also names the other places: those in the file named before by their line
-// alone.
-func (f *Finding) also() string {
+// also names the other places of the finding.
+func (f *Finding) also() string { return placeNames(f.Related) }
+
+// placeNames names the first few places: those in the file named before by
+// their line alone.
+func placeNames(places []Location) string {
 	var parts []string
 	last := ""
-	for i, l := range f.Related {
+	for i, l := range places {
 		if i == maxAlso {
-			parts[i-1] += fmt.Sprintf(" and %s more", Int(len(f.Related)-maxAlso))
+			parts[i-1] += fmt.Sprintf(" and %s more", Int(len(places)-maxAlso))
 			break
 		}
 		name := l.File

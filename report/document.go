@@ -21,7 +21,6 @@ type Document struct {
 	Command  string     `json:"command"`
 	Coverage []Coverage `json:"coverage"`
 	Graphs   []Graph    `json:"graphs,omitempty"`
-	Heatmaps []Heatmap  `json:"heatmaps,omitempty"`
 	Tables   []Table    `json:"tables,omitempty"`
 	Findings []Finding  `json:"findings"`
 	// Undecided says what could not be judged, and what would be needed.

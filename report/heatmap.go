@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// Heatmap says for each hour and minute of the day how much happens in it.
+// Heatmap says for each hour and minute of the day how much happens in it, now
+// and after what is proposed. The text draws what is now.
 type Heatmap struct {
-	Title string          `json:"title"`
-	Unit  string          `json:"unit"`
-	Cells [24][60]float64 `json:"cells"` // by hour, then minute
+	Title  string          `json:"title"`
+	Unit   string          `json:"unit"`
+	Before [24][60]float64 `json:"before"` // by hour, then minute
+	After  [24][60]float64 `json:"after"`
 }
 
 // text draws the map: a row an hour, a digit a minute. Hours that follow each
@@ -20,9 +22,9 @@ func (h *Heatmap) text() string {
 	b.WriteString(h.Title + "\n")
 	b.WriteString("hour   :00       :10       :20       :30       :40       :50\n")
 	many := false
-	for hour := 0; hour < len(h.Cells); {
+	for hour := 0; hour < len(h.Before); {
 		last := hour
-		for last+1 < len(h.Cells) && h.Cells[last+1] == h.Cells[hour] {
+		for last+1 < len(h.Before) && h.Before[last+1] == h.Before[hour] {
 			last++
 		}
 		label := fmt.Sprintf("%02d", hour)
@@ -30,7 +32,7 @@ func (h *Heatmap) text() string {
 			label += fmt.Sprintf("-%02d", last)
 		}
 		fmt.Fprintf(&b, "%-5s  ", label)
-		for _, n := range h.Cells[hour] {
+		for _, n := range h.Before[hour] {
 			many = many || n >= 9.5
 			b.WriteByte(heatCell(n))
 		}
@@ -51,11 +53,5 @@ func heatCell(n float64) byte {
 		return '+'
 	default:
 		return strconv.Itoa(max(int(n+0.5), 1))[0]
-	}
-}
-
-func (t *textWriter) heatmap(h *Heatmap) {
-	for line := range strings.SplitSeq(h.text(), "\n") {
-		t.line(line)
 	}
 }

@@ -48,8 +48,8 @@ func (l *Lint) last(d *Document) {
 		d.Verdict = cleanLint(l.Result, d.Incomplete(), s.Suppressed)
 		return
 	}
-	first := slices.IndexFunc(d.Findings, func(f Finding) bool { return f.SuppressedBy == "" })
-	d.Next = []string{"herdscan explain " + d.Findings[first].Rule}
+	worst := slices.MinFunc(d.counted(), func(a, b *Finding) int { return bySeverity(*a, *b) })
+	d.Next = []string{"herdscan explain " + worst.Rule}
 	if fixable(d.Findings) {
 		d.Next = append(d.Next, "--diff shows the safe fixes, --fix writes them")
 	}

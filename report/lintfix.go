@@ -77,13 +77,15 @@ func (f *Fix) addEdits(e *cronlint.Edit, files map[string]*cronlint.File) {
 	}
 }
 
+// lintEdit places an edit. One whose new text could not be shown as it is, is
+// not offered to other tools.
 func lintEdit(e *cronlint.Edit, src *cronlint.File) (Edit, bool) {
-	if src == nil {
+	if src == nil || cleanLines(e.New) != strings.ReplaceAll(e.New, "\r\n", "\n") {
 		return Edit{}, false
 	}
 	out := Edit{
 		File: sourcePath(e.File), Offset: e.Span.Start, Length: e.Span.Len(),
-		New: strings.ToValidUTF8(e.New, "\uFFFD"), Safe: e.Safe,
+		New: e.New, Safe: e.Safe,
 	}
 	out.Line, out.Col = src.Position(e.Span.Start)
 	out.EndLine, out.EndCol = src.Position(e.Span.End)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/herdscan/herdscan/cronlint"
@@ -13,12 +12,11 @@ import (
 func nextTable(entries []*cronlint.Entry, n int, now time.Time, zone *time.Location, clock Clock) Table {
 	t := Table{
 		Title:   "next starts, as the scheduler of each dialect would have them; a schedule without a zone is read in " + zoneName(zone, now),
-		Columns: []string{"schedule", "where", "dialect", "starts"}, Left: []bool{true, true, true, true},
+		Columns: []string{"where", "schedule", "dialect", "starts"}, Left: []bool{true, true, true, true},
 	}
 	for _, e := range entries {
-		where := fmt.Sprintf("%s:%d", sourcePath(e.File.Path), e.Location().Line)
 		row := func(text string) {
-			t.Rows = append(t.Rows, []string{Clean(e.Raw), where, e.Dialect.String(), text})
+			t.Rows = append(t.Rows, []string{place(e), Clean(e.Raw), e.Dialect.String(), text})
 		}
 		if why := noStarts(e); why != "" {
 			row(why)

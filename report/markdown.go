@@ -25,10 +25,10 @@ func Markdown(w io.Writer, d *Document, clock Clock) error {
 	for _, g := range d.Graphs {
 		p("\n%s\n", fenced("text", g.render(graphWidth, clock)))
 	}
-	for i := range d.Heatmaps {
-		p("\n%s\n", fenced("text", d.Heatmaps[i].text()))
-	}
 	for _, t := range d.Tables {
+		if t.Heatmap != nil {
+			p("\n%s\n", fenced("text", t.Heatmap.text()))
+		}
 		p("\n%s", mdTable(t))
 	}
 	for i := range d.Findings {

@@ -2,7 +2,7 @@ package report
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/herdscan/herdscan/cronlint"
 )
@@ -42,18 +42,37 @@ func (p *Plan) group(d *Document, l *cronlint.Load) {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s: %s, nothing to meet", name, Count(l.Jobs, "schedules")))
 		return
 	}
-	d.Heatmaps = append(d.Heatmaps, Heatmap{
-		Title: fmt.Sprintf("%s: starts in each minute of the day, the most on any day of %d (%s; %s)", name, p.Year, Count(l.Jobs, "schedules"), clockName(l)),
-		Unit:  "starts/min", Cells: l.GridBefore,
-	})
+	var tables []Table
 	if len(l.Worst) > 0 {
-		d.Tables = append(d.Tables, worstMinutes(name, l))
+		tables = append(tables, worstMinutes(name, l))
 	}
-	d.Tables = append(d.Tables, moves(name, l))
+	if len(l.Moves) > 0 {
+		tables = append(tables, moves(name, l))
+	} else {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s: busiest minute %s, nothing needs to or can move", name, starts(l.Before.Starts)))
+	}
+	if len(tables) > 0 {
+		tables[0].Heatmap = p.heatmap(name, l)
+		d.Tables = append(d.Tables, tables...)
+	}
 	if hosts := p.Hosts; hosts > 1 && name == hostGroup {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s: on %s the busiest minute is %s starts, then %s, if all clocks agree", name,
 			Count(hosts, "machines"), Float(l.Before.Starts*float64(hosts)), Float(l.After.Starts*float64(hosts))))
 	}
+}
+
+func (p *Plan) heatmap(name string, l *cronlint.Load) *Heatmap {
+	return &Heatmap{
+		Title: fmt.Sprintf("%s: starts in each minute of the day, the most on any day of %d (%s, %s)", name, p.Year, Count(l.Jobs, "schedules"), clockName(l)),
+		Unit:  "starts/min", Before: l.GridBefore, After: l.GridAfter,
+	}
+}
+
+func starts(n float64) string {
+	if n == 1 {
+		return "1 start"
+	}
+	return Float(n) + " starts"
 }
 
 // hostGroup is the group of the jobs that each machine runs for itself.
@@ -63,7 +82,7 @@ func clockName(l *cronlint.Load) string {
 	if l.OwnClock {
 		return "on the clock of whatever runs them"
 	}
-	return "in UTC; schedules without a zone are taken as UTC"
+	return "in UTC, also those without a zone"
 }
 
 func worstMinutes(name string, l *cronlint.Load) Table {
@@ -85,15 +104,11 @@ func worstMinutes(name string, l *cronlint.Load) Table {
 
 // members names some of the jobs of a minute.
 func members(jobs []*cronlint.Entry) string {
-	var parts []string
+	places := make([]Location, len(jobs))
 	for i, e := range jobs {
-		if i == maxAlso {
-			parts = append(parts, fmt.Sprintf("and %s more", Int(len(jobs)-maxAlso)))
-			break
-		}
-		parts = append(parts, place(e))
+		places[i] = Location{File: sourcePath(e.File.Path), Line: e.Location().Line}
 	}
-	return strings.Join(parts, ", ")
+	return placeNames(places)
 }
 
 func place(e *cronlint.Entry) string {
@@ -101,16 +116,20 @@ func place(e *cronlint.Entry) string {
 }
 
 func moves(name string, l *cronlint.Load) Table {
-	t := Table{Columns: []string{"job", "where", "now", "then", ""}, Left: []bool{true, true, true, true, true}}
+	t := Table{Columns: []string{"where", "job", "now", "then"}, Left: []bool{true, true, true, true, true}}
+	doubtful := slices.ContainsFunc(l.Moves, func(m cronlint.Move) bool { return !m.Edit.Safe })
+	if doubtful {
+		t.Columns = append(t.Columns, "look first")
+	}
 	for _, m := range l.Moves {
-		safe := ""
-		if !m.Edit.Safe {
-			safe = "look first: " + Clean(m.Edit.Why)
+		row := []string{place(m.Entry), Clean(cronlint.JobName(m.Entry)), Clean(m.Entry.Raw), Clean(m.To)}
+		if doubtful {
+			row = append(row, Clean(m.Edit.Why))
 		}
-		t.Rows = append(t.Rows, []string{Clean(cronlint.JobName(m.Entry)), place(m.Entry), Clean(m.Entry.Raw), Clean(m.To), safe})
+		t.Rows = append(t.Rows, row)
 	}
 	t.Title = fmt.Sprintf("%s: %s of %s would move; busiest minute %s → %s", name,
-		Int(len(l.Moves)), Count(l.Jobs, "schedules"), Float(l.Before.Starts), Count(int(l.After.Starts+0.5), "starts"))
+		Int(len(l.Moves)), Count(l.Jobs, "schedules"), Float(l.Before.Starts), starts(l.After.Starts))
 	return t
 }
 

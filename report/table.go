@@ -19,6 +19,8 @@ type Table struct {
 	Rows    [][]string `json:"rows"`
 	// Left out says how many rows are not shown, and what they are.
 	LeftOut string `json:"left_out,omitempty"`
+	// Heatmap is drawn above the table.
+	Heatmap *Heatmap `json:"heatmap,omitempty"`
 }
 
 // render writes the table without borders; width 0 means no limit.

@@ -28,12 +28,12 @@ func Text(w io.Writer, d *Document, style Style) error {
 		t.blank()
 		t.raw(g.render(t.graphWidth(), style.Clock))
 	}
-	for _, h := range d.Heatmaps {
-		t.blank()
-		t.heatmap(&h)
-	}
 	for _, table := range d.Tables {
 		t.blank()
+		if table.Heatmap != nil {
+			t.line(table.Heatmap.text())
+			t.blank()
+		}
 		if table.Title != "" {
 			t.line(table.Title)
 		}
