@@ -100,6 +100,12 @@ func TestRetryFormats(t *testing.T) {
 				` "maxBackoff": "1s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`,
 			want: []string{"1 HS205 warning", "1 HS202 note"},
 		},
+		{
+			name: "grpc: inside another object", file: "bootstrap.json",
+			text: `{"serviceConfig": {"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 3, "initialBackoff": "1s",` + "\n" +
+				` "maxBackoff": "9s", "backoffMultiplier": 1}}]}}`,
+			want: []string{"1 HS202 note"},
+		},
 		{name: "grpc: no retries", file: "svc.json", text: `{"methodConfig": [{"name": [{}], "timeout": "5s"}]}`},
 		{
 			name: "envoy", file: "envoy.yaml",

@@ -10,19 +10,20 @@ import (
 	"github.com/herdscan/herdscan/cronlint/lint"
 )
 
-// dotnetFormat reads Polly's retry options in appsettings*.json, recognised by
-// Polly's own names. Bound to Polly's RetryStrategyOptions the defaults are a
-// constant wait of 2 s without jitter; bound to HttpRetryStrategyOptions they
-// are exponential with jitter. The file does not say which, so that a missing
-// UseJitter is judged only where the wait is written as constant and nothing
-// beside it belongs to the HTTP handler.
+// dotnetFormat reads Polly's retry options in appsettings*.json and other JSON,
+// recognised by Polly's own names. Bound to Polly's RetryStrategyOptions the
+// defaults are a constant wait of 2 s without jitter; bound to
+// HttpRetryStrategyOptions they are exponential with jitter. The file does not
+// say which, so that a missing UseJitter is judged only where the wait is
+// written as constant and nothing beside it belongs to the HTTP handler.
 type dotnetFormat struct{}
 
 func (dotnetFormat) Name() string { return "dotnet-polly" }
 
 func (dotnetFormat) Match(name string, head []byte) bool {
-	return path.Ext(name) == ".json" && strings.Contains(strings.ToLower(path.Base(name)), "settings") &&
-		bytes.Contains(head, []byte(`"MaxRetryAttempts"`))
+	return path.Ext(name) == ".json" && bytes.Contains(head, []byte(`"MaxRetryAttempts"`)) &&
+		(strings.Contains(strings.ToLower(path.Base(name)), "settings") || bytes.Contains(head, []byte(`"UseJitter"`)) ||
+			bytes.Contains(head, []byte(`"BackoffType"`)))
 }
 
 func (dotnetFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {

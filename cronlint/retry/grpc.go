@@ -29,23 +29,32 @@ func (grpcFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 	if err != nil {
 		return nil, err
 	}
+	out := new(lint.Parsed)
+	root.Walk(func(_ []string, n *conf.Node) bool {
+		for _, m := range n.Get("methodConfig").Items() {
+			out.Settings = append(out.Settings, grpcSetting(f, n, m)...)
+		}
+		return !n.Has("methodConfig")
+	})
+	return out, nil
+}
+
+// grpcSetting returns the policy of one methodConfig of a service config, if
+// it has one.
+func grpcSetting(f *lint.File, service, method *conf.Node) []*lint.Setting {
+	n := method.Get("retryPolicy")
+	if n == nil || n.Kind != conf.Map {
+		return nil
+	}
 	budget := BudgetMissing
-	if root.Has("retryThrottling") {
+	if service.Has("retryThrottling") {
 		budget = BudgetSet
 	}
-	out := new(lint.Parsed)
-	for _, m := range root.Get("methodConfig").Items() {
-		n := m.Get("retryPolicy")
-		if n == nil || n.Kind != conf.Map {
-			continue
-		}
-		subject := "gRPC retryPolicy of " + grpcMethods(m)
-		out.Settings = append(out.Settings, &lint.Setting{
-			File: f, Format: "grpc-service-config", Span: conf.Where(n), Subject: subject, Identity: subject,
-			Value: grpcPolicy(n, budget),
-		})
-	}
-	return out, nil
+	subject := "gRPC retryPolicy of " + grpcMethods(method)
+	return []*lint.Setting{{
+		File: f, Format: "grpc-service-config", Span: conf.Where(n), Subject: subject, Identity: subject,
+		Value: grpcPolicy(n, budget),
+	}}
 }
 
 func grpcPolicy(n *conf.Node, budget Budget) *Policy {
