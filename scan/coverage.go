@@ -45,6 +45,7 @@ type Info struct {
 	Mode string
 	// Replicas is the number of replicas connected to a primary.
 	Replicas int
+	replicas []string // addresses of those in step
 	// Policy is the maxmemory-policy.
 	Policy string
 	// MaxMemory is the limit in bytes, 0 for none.
@@ -79,7 +80,7 @@ type Impact struct {
 	// commandstats if it tells them (ByServer), else the time of the answer less the round trip of a PING.
 	ServerPerPage time.Duration
 	ByServer      bool
-	// PageKeys is the number of keys asked for with one page at the end of the scan (COUNT).
+	// PageKeys is the number of keys that the last page asked for (COUNT).
 	PageKeys int
 	// Chains is the number of cursors that walked in parallel, at most.
 	Chains int

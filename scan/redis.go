@@ -156,6 +156,9 @@ func (r *Redis) shardDatabases(ctx context.Context, s *shard) (map[int]uint64, e
 // follow yields the keys that changed their shard while they were read, and notes what else moved.
 func (r *Redis) follow(ctx context.Context, s *sweep, yield func(*Key) error) error {
 	if r.topo.target.deployment != cluster || len(r.shards) < 2 {
+		for _, p := range s.parts {
+			p.lose(len(p.moved))
+		}
 		return nil
 	}
 	before := r.shards

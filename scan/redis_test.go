@@ -383,7 +383,7 @@ func TestRedisInfo(t *testing.T) {
 	}
 }
 
-func TestRedisWarnsAboutPrimaries(t *testing.T) {
+func TestRedisPrimaryAndReplica(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
 	fill(t, primary, 0, 12)
@@ -397,13 +397,24 @@ func TestRedisWarnsAboutPrimaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, s := range map[string]*redistest.Server{"primary": primary, "replica": replica} {
-		r := open(t, scan.Options{URL: "redis://" + s.Addr})
-		if _, err := read(t, r); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		o    scan.Options
+		from *redistest.Server
+	}{
+		{scan.Options{URL: "redis://" + primary.Addr}, primary},
+		{scan.Options{URL: "redis://" + replica.Addr}, replica},
+		{scan.Options{URL: "redis://" + primary.Addr, Replica: true}, replica},
+		{scan.Options{URL: "redis://" + replica.Addr, Replica: true}, replica},
+	} {
+		r := open(t, c.o)
+		if got, err := read(t, r); err != nil || len(got) != 12 {
+			t.Fatalf("%d keys, %v", len(got), err)
 		}
-		if warned := strings.Contains(fmt.Sprint(r.Impact().Warnings), "SCAN deletes"); warned != (name == "primary") {
-			t.Errorf("%s: warnings are %q", name, r.Impact().Warnings)
+		if name := r.Coverage()[0].Name; name != c.from.Addr+"/0" {
+			t.Errorf("%s was read, want %s", name, c.from.Addr)
+		}
+		if warned := strings.Contains(fmt.Sprint(r.Impact().Warnings), "SCAN deletes"); warned != (c.from == primary) {
+			t.Errorf("%s: warnings are %q", c.from.Addr, r.Impact().Warnings)
 		}
 	}
 }

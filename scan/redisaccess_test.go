@@ -202,6 +202,41 @@ func sign(t *testing.T, template, parent *x509.Certificate, key, parentKey *ecds
 	return der
 }
 
+func TestRedisTurnsAway(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--maxclients", "1")
+	held, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if _, err := held.Write([]byte("PING\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Read(make([]byte, 7)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = scan.OpenRedis(t.Context(), scan.Options{URL: "redis://" + s.Addr})
+	checkProblem(t, err, scan.ProblemRejected, s.Addr)
+	if !strings.Contains(err.Error(), "max number of clients") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, o := range []scan.Options{
+		{Duty: 2}, {Duty: -1}, {Sample: 1.5}, {Sample: -0.1}, {Rate: -1}, {PageKeys: -1}, {Servers: -1}, {Chains: 3}, {Chains: 16},
+	} {
+		o.URL = "redis://127.0.0.1:1"
+		_, err := scan.OpenRedis(t.Context(), o)
+		var dialed *scan.ServerError
+		if err == nil || errors.As(err, &dialed) {
+			t.Errorf("%+v: error is %v", o, err)
+		}
+	}
+}
+
 func TestRedisOnOtherServers(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.NotFoundHandler())

@@ -48,9 +48,9 @@ func (t *topology) shardsSeenBy(ctx context.Context, n *node) (shards []*shard, 
 		if !isErrorReply(err) {
 			return err
 		}
-		slots, err := c.ClusterSlots(ctx).Result()
-		if err == nil {
-			shards = t.fromSlots(slots, n.addr)
+		slots := redis.NewClusterSlotsCmd(ctx, "cluster", "slots") // for servers before 7.0
+		if err = c.Process(ctx, slots); err == nil {
+			shards = t.fromSlots(slots.Val(), n.addr)
 			return nil
 		}
 		missing, ok := commandError(n.name, "cluster slots", err)

@@ -24,6 +24,7 @@ const (
 	ProblemUnknownHost           // the name has no address
 	ProblemTimeout               // no answer in time
 	ProblemClosed                // the server closed the connection
+	ProblemRejected              // the server turned the connection away: protected mode, too many clients
 	ProblemPassword              // wrong user or password
 	ProblemNeedsPassword         // the server wants a password
 	ProblemNeedsTLS              // the server speaks TLS, we did not
@@ -43,6 +44,7 @@ var problemText = map[Problem][2]string{
 	ProblemUnknownHost:   {"unknown host", "is the name right, and does it resolve on this machine?"},
 	ProblemTimeout:       {"no answer in time", "is a firewall in between, or is the port one that speaks TLS (rediss://) or not Redis at all?"},
 	ProblemClosed:        {"the server closed the connection", "if the port speaks TLS, use rediss://; else see the server's log"},
+	ProblemRejected:      {"the server turned the connection away", "see its protected-mode, bind and maxclients settings"},
 	ProblemPassword:      {"wrong user or password", "set REDIS_URL or REDISCLI_AUTH; a user other than default goes into the URL"},
 	ProblemNeedsPassword: {"the server wants a password", "set REDIS_URL or REDISCLI_AUTH"},
 	ProblemNeedsTLS:      {"the server speaks TLS", "use rediss:// instead of redis://"},

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -41,12 +42,30 @@ func parseInfo(text string) Info {
 	if us := number(f["server_time_usec"]); us > 0 {
 		info.Now = time.UnixMicro(int64(us)).UTC()
 	}
+	for i := 0; f["slave"+strconv.Itoa(i)] != ""; i++ {
+		if addr := replicaAddr(f["slave"+strconv.Itoa(i)]); addr != "" {
+			info.replicas = append(info.replicas, addr)
+		}
+	}
 	for name, value := range f {
 		if db, ok := databaseName(name); ok {
 			info.DBs[db] = parseDBInfo(value)
 		}
 	}
 	return info
+}
+
+// replicaAddr reads "ip=10.0.0.2,port=6379,state=online,offset=1,lag=0" and returns the address of a replica in step.
+func replicaAddr(value string) string {
+	f := make(map[string]string)
+	for pair := range strings.SplitSeq(value, ",") {
+		name, v, _ := strings.Cut(pair, "=")
+		f[name] = v
+	}
+	if f["state"] != "online" || f["ip"] == "" {
+		return ""
+	}
+	return net.JoinHostPort(f["ip"], f["port"])
 }
 
 // product tells the servers that speak the protocol of Redis apart.

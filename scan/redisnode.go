@@ -1,11 +1,13 @@
 package scan
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +33,7 @@ type node struct {
 
 	info        Info
 	clockOffset time.Duration // server's clock less ours when info was loaded
-	rtt         time.Duration // median round trip of a PING, one right after the other
+	rtt         time.Duration // round trip of a PING right after another
 }
 
 func newNode(t *target, addr string, tlsConfig *tls.Config, opts *Options) *node {
@@ -95,7 +97,7 @@ func (n *node) use(ctx context.Context, db int, do func(context.Context, *redis.
 	defer stop()
 	err := do(ctx, c)
 	if ctx.Err() != nil && err != nil {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	return n.explain(err)
 }
@@ -149,23 +151,47 @@ func (n *node) connect(ctx context.Context) error {
 			}
 			times = append(times, time.Since(sent))
 		}
-		n.rtt = median(times)
+		// The lower quartile, because a busy client only ever makes it longer.
+		n.rtt = quantile(times, 0.25)
 		return nil
 	})
 	var failed *ServerError
-	if errors.As(err, &failed) && failed.Problem == ProblemClosed && n.speaksTLS(ctx) {
+	if !errors.As(err, &failed) || failed.Problem != ProblemClosed || n.tls != nil {
+		return err
+	}
+	return n.whyClosed(ctx, failed)
+}
+
+// whyClosed finds out why a server closed the connection at once: it turned us away, with an error right after the
+// connection was made, or it speaks TLS.
+func (n *node) whyClosed(ctx context.Context, failed *ServerError) error {
+	ctx, cancel := context.WithTimeout(ctx, n.opts.ConnectTimeout)
+	defer cancel()
+	conn, err := n.dial(ctx, n.network, n.addr)
+	if err != nil {
+		return failed
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(rejectionTime))
+	line, _ := bufio.NewReader(conn).ReadString('\n')
+	switch text, rejected := strings.CutPrefix(strings.TrimSpace(line), "-"); {
+	case rejected:
+		text, _, _ = strings.Cut(text, ". ") // what follows are a page of instructions for the server
+		return &ServerError{Addr: n.name, Problem: ProblemRejected, Err: replyError(text)}
+	case n.speaksTLS(ctx):
 		return &ServerError{Addr: n.name, Problem: ProblemNeedsTLS}
 	}
-	return err
+	return failed
 }
+
+// rejectionTime is how long to listen for an error that comes without a question.
+const rejectionTime = 200 * time.Millisecond
 
 // speaksTLS finds out whether a server that we could not talk to without TLS talks with it.
 func (n *node) speaksTLS(ctx context.Context) bool {
-	if n.tls != nil || n.network != "tcp" {
+	if n.network != "tcp" {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.opts.ConnectTimeout)
-	defer cancel()
 	// Nothing is sent over this connection, so any certificate will do.
 	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec
 	conn, err := d.DialContext(ctx, n.network, n.addr)

@@ -41,6 +41,9 @@ type Options struct {
 	Chains int
 	// Servers is the number of shards of a cluster that are read at once; 4 if 0.
 	Servers int
+	// Replica reads a replica of the server at URL, if it is a primary that has one in step. In a cluster and behind
+	// Sentinel that is so without asking.
+	Replica bool
 	// Primary reads primaries of a cluster or behind Sentinel even where a replica could be read.
 	Primary bool
 

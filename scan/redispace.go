@@ -21,7 +21,7 @@ const (
 	// into timer ticks and cost more than it saves.
 	workBeforeRest = 100 * time.Millisecond
 	maxBatch       = time.Second
-	minDuty        = 1.0 / 64
+	minDuty        = 1.0 / 16
 )
 
 // A pacer decides how many keys the next page asks one server for, and when the scan has to rest. All chains of a
@@ -208,10 +208,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func median(times []time.Duration) time.Duration {
+func median(times []time.Duration) time.Duration { return quantile(times, 0.5) }
+
+// quantile returns the time below which the share q of all lies, 0 for none.
+func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
 	}
 	sorted := slices.Sorted(slices.Values(times))
-	return sorted[len(sorted)/2]
+	return sorted[int(q*float64(len(sorted)-1))]
 }

@@ -170,6 +170,15 @@ func firstCause(errs []error) error {
 	return cancelled
 }
 
+// lose accounts for keys that moved to a shard which is not in sight.
+func (p *part) lose(n int) {
+	if n == 0 {
+		return
+	}
+	p.cov.Vanished += uint64(n)
+	p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("%d keys belong to another shard, which was not read", n))
+}
+
 // close completes the account after the walk.
 func (p *part) close(ctx context.Context) {
 	if p.err != nil {

@@ -135,8 +135,6 @@ type slotRoute struct {
 	current int
 }
 
-const slotBits = 14
-
 func (r *slotRoute) first() string { return strconv.Itoa(r.slots[0]) }
 
 func (r *slotRoute) after(cursor string, _ int) (string, bool, error) {

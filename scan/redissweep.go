@@ -33,28 +33,28 @@ type server struct {
 // run walks all servers, a few at once, and yields what they send. It returns the error of yield or of ctx; what
 // failed on a server is in the coverage of its parts.
 func (s *sweep) run(ctx context.Context, yield func(*Key) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	walking, cancel := context.WithCancel(ctx)
+	defer cancel()
 	servers := s.servers()
 	s.out = make(chan *page, len(servers)*pagesPerChain)
 	began := time.Now()
 	go func() {
 		defer close(s.out)
-		s.walkServers(ctx, servers)
+		s.walkServers(walking, servers)
 	}()
 	var failed error
 	for g := range s.out {
 		if failed == nil {
 			if failed = s.yieldPage(ctx, g, yield); failed != nil {
-				cancel(failed)
+				cancel()
 			}
 		}
 		g.home <- g
 	}
 	s.impact.Duration = time.Since(began)
 	s.account(servers)
-	if failed == nil && ctx.Err() != nil {
-		failed = context.Cause(ctx)
+	if failed == nil {
+		failed = ctx.Err()
 	}
 	return failed
 }
@@ -138,10 +138,11 @@ func usage(ctx context.Context, c *redis.Client) (calls, usec uint64) {
 
 func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	p := g.part
 	p.pages++
+	s.impact.PageKeys = g.count
 	for i, name := range g.names {
 		expire := g.expireMS[i]
 		switch {
@@ -183,7 +184,6 @@ func (s *sweep) account(servers []*server) {
 		m.Backoffs += v.pacer.backoffs
 		m.PingIdle = max(m.PingIdle, v.guard.rest)
 		m.PingScan = max(m.PingScan, median(v.guard.times))
-		m.PageKeys = max(m.PageKeys, v.pacer.pageKeys)
 		m.ServerPerPage += v.pacer.total
 		calls += v.calls
 		usec += time.Duration(v.usec) * time.Microsecond

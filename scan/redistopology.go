@@ -81,6 +81,9 @@ func (t *topology) shards(ctx context.Context) ([]*shard, error) {
 		t.target.deployment = cluster
 		return t.clusterShards(ctx)
 	}
+	if t.opts.Replica && len(n.info.replicas) > 0 {
+		return []*shard{{name: addr, candidates: t.order(addr, n.info.replicas)}}, nil
+	}
 	return []*shard{{name: addr, candidates: t.target.addrs, node: n}}, nil
 }
 
