@@ -17,7 +17,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/herdscan/herdscan/cronlint/cache"
 	"github.com/herdscan/herdscan/cronlint/lint"
+	"github.com/herdscan/herdscan/cronlint/retry"
 )
 
 // A Skip is a file that was left out, and why.
@@ -215,7 +217,8 @@ var textExtensions = []string{
 	".conf", ".cfg", ".yml", ".yaml", ".json", ".jsonc", ".properties", ".timer", ".tf", ".toml", ".env", ".vcl", ".hcl", ".nomad",
 }
 
-// parse gives the file to every format that recognises it.
+// parse gives the file to every format that recognises it, and the files inside
+// it to those that read settings.
 func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) reading {
 	r := reading{shown: shown, done: true}
 	if binary(data) {
@@ -227,11 +230,18 @@ func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) re
 	}
 	file := lint.NewFile(shown, data)
 	for _, f := range formats {
-		if !f.Match(shown, data[file.BOM():]) {
-			continue
+		if f.Match(shown, data[file.BOM():]) {
+			r.file = file
+			r.add(parseOne(f, file, o))
 		}
-		r.file = file
-		r.add(parseOne(f, file, o))
+	}
+	for _, inner := range file.Embedded() {
+		for _, f := range slices.Concat(retry.Formats(), cache.Formats()) {
+			if f.Match(inner.Name, inner.Data) {
+				r.file = file
+				r.add(parseOne(f, inner, o))
+			}
+		}
 	}
 	r.unknown = r.file == nil
 	return r

@@ -27,6 +27,7 @@ func FuzzLint(f *testing.F) {
 	}
 	f.Add(uint(3), "kind: &a VirtualService\napiVersion: istio.io\nspec: {http: [*a, {<<: *a}]}\n")
 	f.Add(uint(1), "resilience4j.retry: &a\n  configs: {default: *a}\n")
+	f.Add(uint(3), configMap)
 	f.Fuzz(func(t *testing.T, which uint, text string) {
 		name := fuzzNames[which%uint(len(fuzzNames))]
 		o := Options{

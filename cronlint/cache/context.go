@@ -102,7 +102,7 @@ func uses(p *lint.Pass) []use {
 	var order []*lint.Setting
 	for _, s := range p.Settings {
 		if _, ok := s.Value.(*NginxFile); ok {
-			w.files[s.File.Path] = s
+			w.files[s.File.Name] = s
 			order = append(order, s)
 		}
 	}
@@ -110,8 +110,8 @@ func uses(p *lint.Pass) []use {
 		w.markIncluded(s, s.Value.(*NginxFile).Directives)
 	}
 	for _, s := range order {
-		if !w.included[s.File.Path] {
-			w.walk(s.Value.(*NginxFile).Directives, &scope{}, []string{s.File.Path})
+		if !w.included[s.File.Name] {
+			w.walk(s.Value.(*NginxFile).Directives, &scope{}, []string{s.File.Name})
 		}
 	}
 	return w.found
@@ -130,8 +130,8 @@ const maxSteps = 200_000
 func (w *nginxWalk) markIncluded(s *lint.Setting, dirs []*nginx.Directive) {
 	for _, d := range dirs {
 		if d.Name == "include" {
-			for _, f := range w.resolve(s.File.Path, d.Arg(0)) {
-				if f != s.File.Path {
+			for _, f := range w.resolve(s.File.Name, d.Arg(0)) {
+				if f != s.File.Name {
 					w.included[f] = true
 				}
 			}
@@ -218,7 +218,7 @@ func (w *nginxWalk) fill(dirs []*nginx.Directive, s *scope, stack []string) (blo
 		if d.Name != "include" {
 			continue
 		}
-		targets := w.resolve(d.File.Path, d.Arg(0))
+		targets := w.resolve(d.File.Name, d.Arg(0))
 		if len(targets) == 0 && s.name != "" && s.name != "http" && !harmless(d.Arg(0)) {
 			s.unread = d.Arg(0)
 		}

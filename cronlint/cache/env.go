@@ -69,7 +69,7 @@ func readEnv(f *lint.File) map[string]envVar {
 
 func (envFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 	vars := readEnv(f)
-	base := path.Base(f.Path)
+	base := path.Base(f.Name)
 	s := &Store{
 		Uses:   append(laravelUses(vars), urlUses(f, vars)...),
 		Sample: strings.Contains(base, "example") || strings.Contains(base, "sample") || strings.Contains(base, "dist"),

@@ -68,7 +68,7 @@ type Source struct {
 
 // Read makes a Source.
 func Read(f *lint.File) *Source {
-	l := Of(f.Path)
+	l := Of(f.Name)
 	return &Source{File: f, Lang: l, Text: blank(f.Data, l)}
 }
 

@@ -97,7 +97,7 @@ func Properties(f *lint.File) *Node {
 // Spring returns the documents of a Spring configuration file, YAML or
 // .properties by its name, dotted keys taken apart.
 func Spring(f *lint.File) ([]*Node, error) {
-	if strings.HasSuffix(f.Path, ".properties") {
+	if strings.HasSuffix(f.Name, ".properties") {
 		return []*Node{Properties(f)}, nil
 	}
 	docs, err := YAML(f)

@@ -22,6 +22,7 @@ func (s Span) Contains(off int) bool { return s.Start <= off && off < s.End }
 // used from several goroutines.
 type File struct {
 	Path string // as shown to the user: slashes, relative where possible
+	Name string // decides the format: the path, or that of a file inside this one
 	Data []byte // the bytes as they are on disk, byte order mark included
 
 	lines []int // offset of the first byte of each line
@@ -37,7 +38,7 @@ type File struct {
 
 // NewFile makes a File of data, which must not change afterwards.
 func NewFile(path string, data []byte) *File {
-	f := &File{Path: path, Data: data, lines: []int{0}}
+	f := &File{Path: path, Name: path, Data: data, lines: []int{0}}
 	for i, b := range data {
 		if b == '\n' && i+1 < len(data) {
 			f.lines = append(f.lines, i+1)

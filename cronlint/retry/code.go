@@ -68,7 +68,7 @@ func libraries(name string, data []byte) []library {
 func (codeFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 	out := new(lint.Parsed)
 	src := code.Read(f)
-	for _, l := range libraries(f.Path, f.Data) {
+	for _, l := range libraries(f.Name, f.Data) {
 		l.find(src, func(c code.Call, subject string, p *Policy) {
 			out.Settings = append(out.Settings, &lint.Setting{
 				File: f, Format: "code-retry", Span: c.Span, Subject: subject, Identity: subject, Value: p,

@@ -52,7 +52,7 @@ func (envoyFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 
 // yamlOrJSON reads a file by its extension.
 func yamlOrJSON(f *lint.File) ([]*conf.Node, error) {
-	if path.Ext(f.Path) != ".json" {
+	if path.Ext(f.Name) != ".json" {
 		return conf.YAML(f)
 	}
 	n, err := conf.JSON(f)

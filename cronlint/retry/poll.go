@@ -38,7 +38,7 @@ func pollReader(name string, head []byte) func(*lint.File) []*lint.Setting {
 }
 
 func (pollFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
-	return &lint.Parsed{Settings: pollReader(f.Path, f.Data)(f)}, nil
+	return &lint.Parsed{Settings: pollReader(f.Name, f.Data)(f)}, nil
 }
 
 func pollSetting(f *lint.File, identity string, p *Poll) *lint.Setting {

@@ -45,7 +45,7 @@ func (resilience4jFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, er
 		if root == nil || root.Kind != conf.Map {
 			continue
 		}
-		g := r4jGroup{configs: root.Relaxed("configs"), partial: profile(f.Path, d)}
+		g := r4jGroup{configs: root.Relaxed("configs"), partial: profile(f.Name, d)}
 		out.Settings = append(out.Settings, g.settings(f, root)...)
 	}
 	return out, err
@@ -314,7 +314,7 @@ func r4jFix(f *lint.File, n *conf.Node) *lint.Edit {
 	if wait == nil || placeholder(wait) {
 		return nil
 	}
-	spell, properties := r4jSpelling(n), path.Ext(f.Path) == ".properties"
+	spell, properties := r4jSpelling(n), path.Ext(f.Name) == ".properties"
 	line, _ := f.Position(wait.KeySpan.Start)
 	own := f.LineSpan(line)
 	indent := f.Text(lint.Span{Start: own.Start, End: wait.KeySpan.Start})
