@@ -174,7 +174,7 @@ func TestDetectOrder(t *testing.T) {
 
 // TestNullCalibration holds the false-alarm bound to its promise on traffic without herds.
 func TestNullCalibration(t *testing.T) {
-	const n = 400
+	const n = 240
 	below := map[float64]int{1e-2: 0, 1e-3: 0}
 	spikes := 0
 	for i := range uint64(n) {

@@ -160,6 +160,9 @@ func (p *profile) measure(period, w float64) (shape, bool) {
 		return shape{}, false
 	}
 	s.lo, s.hi = p.distance(s.a), p.distance(s.b+1)
+	if s.hi-s.lo > period/3 {
+		return shape{}, false
+	}
 	if p.share(base+height/2, b-a+1) > maxDuty || p.share(base+height/4, b-a+1) > 2*maxDuty {
 		return shape{}, false
 	}

@@ -187,8 +187,12 @@ func (d *detector) fitOnsets(t *train) bool {
 	if t.lock == WallClock && !d.keepsClock(t) {
 		t.lock = Undetermined
 	}
-	return t.fit.b > 0
+	return t.fit.b > 0 && t.fit.sigma <= maxJitter*t.fit.b
 }
+
+// maxJitter is the timing noise of the teeth, as a share of the period, beyond
+// which bursts that happen to be there are taken for teeth.
+const maxJitter = 0.06
 
 // removal is the region to take out: down to a hundredth of the height or the
 // noise, at least half a tooth to the left and one to the right.

@@ -27,7 +27,7 @@ var stages = []stage{
 	{"restarts of the phase", "chain.go", "if from >= 0 && f.score[from]", "if from < 0 && f.score[k]"},
 	{"refined period, second pass", "chain.go", "range 2 {", "range 1 {"},
 	{"sparse residue class", "detect.go", "c.sparseClass(); ok &&", "c.sparseClass(); ok && i < 0 &&"},
-	{"denser comb preferred", "detect.go", "return d.denser(t, cs[i+1:])", "return t"},
+	{"denser comb preferred", "detect.go", "return d.denser(t, cs[i+1:])", "return d.denser(t, cs[i+1:][:0])"},
 	{"divisors of the period", "verify.go", "if divisions > 0 {", "if divisions < 0 {"},
 	{"width limit", "fold.go", "width > maxDuty*period || width > maxWidth*w", "width > period"},
 	{"two sides", "fold.go", "if core-max(left, right) <", "if core < base && core-max(left, right) <"},
