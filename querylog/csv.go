@@ -3,6 +3,8 @@ package querylog
 import (
 	"bytes"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/herdscan/herdscan/querylog/sqltext"
 )
 
@@ -120,7 +122,7 @@ func (g csvGrammar) row(b *block, lex *sqltext.Lexer, fields [][]byte, at int, l
 		return span{int32(from), int32(from + len(piece))}
 	}
 	if v := get(c.user); len(v) > 0 {
-		r.who, r.has = where(v), r.has|fWho
+		r.who, r.whoHash, r.has = where(v), xxhash.Sum64(v), r.has|fWho
 	}
 	if v := get(c.duration); len(v) > 0 {
 		if ns, ok := parseClock(v); ok {
@@ -139,7 +141,7 @@ func (g csvGrammar) row(b *block, lex *sqltext.Lexer, fields [][]byte, at int, l
 	number(c.affected, &r.affected, fAffected)
 	number(c.thread, &r.thread, fThread)
 	if v := get(c.db); len(v) > 0 {
-		r.db, r.has = where(v), r.has|fSchema
+		r.db, r.dbHash, r.has = where(v), xxhash.Sum64(v), r.has|fSchema
 	}
 	if c.affected >= 0 && c.affected < len(fields) {
 		r.has |= fMaria
@@ -158,6 +160,9 @@ func (g csvGrammar) row(b *block, lex *sqltext.Lexer, fields [][]byte, at int, l
 	}
 	r.text = where(text)
 	r.sum = lex.Sum(text)
+	if bytes.HasPrefix(text, ownMark) {
+		r.has |= fOwn
+	}
 	if r.size > MaxStatement {
 		r.sum.Text ^= uint64(r.size) * 0x9E3779B97F4A7C15
 	}

@@ -88,6 +88,7 @@ type Event struct {
 
 	client   *client
 	throttle bool
+	own      bool // sent by herdscan itself
 }
 
 // A ParseError is a place in a log that could not be read as a record. The

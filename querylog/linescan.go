@@ -99,6 +99,9 @@ func (s *lineScan) cut(r *record, start, end int) (giant bool) {
 	}
 	r.text = span{int32(start), int32(start + len(text))}
 	r.sum = s.lex.Sum(text)
+	if bytes.HasPrefix(text, ownMark) {
+		r.has |= fOwn
+	}
 	if giant {
 		r.sum.Text ^= uint64(r.size) * 0x9E3779B97F4A7C15
 	}

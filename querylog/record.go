@@ -34,6 +34,7 @@ const (
 	fTiDB                       // header in the form of TiDB
 	fRowStart                   // a table row: the stamp is a start (MariaDB) or an end (MySQL 5)
 	fThrottle                   // a line about suppressed statements
+	fOwn                        // sent by herdscan itself
 )
 
 // record is one record as it stands in a block; what it inherits from the
@@ -43,6 +44,8 @@ type record struct {
 	text     span
 	size     int64
 	who, db  span
+	whoHash  uint64 // of the two, so that they need not be looked at again
+	dbHash   uint64
 	stamp    int64
 	begin    int64
 	set      int64 // ns

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // client is who sent a statement, as one spelling in the log says.
@@ -23,10 +25,10 @@ type resolver struct {
 	version string
 	clock   zoneClock
 
-	clients map[string]*client
+	clients map[uint64]*client // by the hash of their spelling
 	threads map[uint64]*client // of a general log
 	nobody  *client
-	dbs     map[string]string
+	dbs     map[uint64]string
 	db      string // the last "use" of a slow log
 
 	last      int64 // last believed time
@@ -45,7 +47,7 @@ type resolver struct {
 func newResolver(o Options) *resolver {
 	return &resolver{
 		server: o.Server, clock: zoneClock{zone: o.Zone},
-		clients: map[string]*client{}, threads: map[uint64]*client{}, dbs: map[string]string{}, nobody: &client{},
+		clients: map[uint64]*client{}, threads: map[uint64]*client{}, dbs: map[uint64]string{}, nobody: &client{},
 	}
 }
 
@@ -61,7 +63,7 @@ func (rs *resolver) eventOf(b *block, f Format, i int) *Event {
 		RowsSent: r.sent, RowsExamined: r.examined, RowsAffected: r.affected, Errno: r.errno,
 		Duration: time.Duration(r.duration), Shape: r.sum.Shape, Text: r.sum.Text,
 		Offset: b.offset + int64(r.at), Line: b.line + int64(r.line) + 1,
-		Has: hasOf(r.has), throttle: r.has&fThrottle != 0,
+		Has: hasOf(r.has), throttle: r.has&fThrottle != 0, own: r.has&fOwn != 0,
 	}
 	rs.time(e, r, f)
 	if f == FormatGeneral || f == FormatGeneralCSV {
@@ -100,14 +102,14 @@ func hasOf(f flags) (h Has) {
 func (rs *resolver) slow(e *Event, r *record, b *block) {
 	e.client = rs.nobody
 	if r.has&fWho != 0 {
-		e.client = rs.clientOf(r.who.of(b.data))
+		e.client = rs.clientOf(r.whoHash, r.who.of(b.data))
 	}
 	switch {
 	case r.has&fUse != 0:
-		rs.db = rs.name(r.db.of(b.data))
+		rs.db = rs.name(r.dbHash, r.db.of(b.data))
 		e.DB = rs.db
 	case r.has&fSchema != 0:
-		e.DB = rs.name(r.db.of(b.data))
+		e.DB = rs.name(r.dbHash, r.db.of(b.data))
 	default:
 		e.DB = rs.db
 	}
@@ -116,7 +118,7 @@ func (rs *resolver) slow(e *Event, r *record, b *block) {
 // general follows the connections of a general log.
 func (rs *resolver) general(e *Event, r *record, b *block) {
 	if r.has&fWho != 0 { // a table row names its client itself
-		e.client = rs.clientOf(r.who.of(b.data))
+		e.client = rs.clientOf(r.whoHash, r.who.of(b.data))
 		if e.Kind == KindConnect && bytes.HasPrefix(e.Query, accessDenied) {
 			e.Kind = KindDenied
 		}
@@ -135,7 +137,7 @@ func (rs *resolver) general(e *Event, r *record, b *block) {
 		delete(rs.threads, r.thread)
 	case e.Kind == KindAdmin && ok && len(e.Query) > 0 && isInitDB(b.data[r.at:r.text.from]):
 		own := *c
-		own.db = rs.name(e.Query)
+		own.db = rs.name(xxhash.Sum64(e.Query), e.Query)
 		rs.threads[r.thread] = &own
 	}
 }
@@ -155,12 +157,13 @@ func (rs *resolver) connect(e *Event) {
 		return
 	}
 	who, rest, _ := bytes.Cut(e.Query, []byte(" "))
-	c := *rs.clientOf(who)
+	c := *rs.clientOf(xxhash.Sum64(who), who)
 	if _, db, ok := bytes.Cut(append([]byte{' '}, rest...), []byte(" on ")); ok {
 		if i := bytes.Index(db, []byte(" using ")); i >= 0 {
 			db = db[:i]
 		}
-		c.db = rs.name(bytes.TrimSpace(db))
+		db = bytes.TrimSpace(db)
+		c.db = rs.name(xxhash.Sum64(db), db)
 	}
 	if len(rs.threads) >= maxInterned {
 		clear(rs.threads)
@@ -169,15 +172,15 @@ func (rs *resolver) connect(e *Event) {
 }
 
 // clientOf reads who sent a statement, once for each spelling.
-func (rs *resolver) clientOf(who []byte) *client {
-	if c, ok := rs.clients[string(who)]; ok {
+func (rs *resolver) clientOf(hash uint64, who []byte) *client {
+	if c, ok := rs.clients[hash]; ok {
 		return c
 	}
 	if len(rs.clients) >= maxInterned {
 		clear(rs.clients)
 	}
 	c := parseClient(who)
-	rs.clients[string(who)] = c
+	rs.clients[hash] = c
 	return c
 }
 
@@ -205,15 +208,15 @@ func parseClient(who []byte) *client {
 }
 
 // name interns a database name.
-func (rs *resolver) name(b []byte) string {
-	if s, ok := rs.dbs[string(b)]; ok {
+func (rs *resolver) name(hash uint64, b []byte) string {
+	if s, ok := rs.dbs[hash]; ok {
 		return s
 	}
 	if len(rs.dbs) >= maxInterned {
 		clear(rs.dbs)
 	}
 	s := string(b)
-	rs.dbs[s] = s
+	rs.dbs[hash] = s
 	return s
 }
 

@@ -3,6 +3,8 @@ package querylog
 import (
 	"bytes"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/herdscan/herdscan/querylog/sqltext"
 )
 
@@ -113,6 +115,7 @@ func (s *slowScan) body(r *record) bool {
 		} else if db, ok := useLine(line); ok && r.has&fUse == 0 && next < len(s.data) && !s.head(next) {
 			at := int32(s.i) + int32(db.from)
 			r.db, r.has = span{at, at + db.to - db.from}, r.has|fUse
+			r.dbHash = xxhash.Sum64(r.db.of(s.data))
 		} else {
 			return s.statement(r)
 		}

@@ -1,6 +1,10 @@
 package querylog
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/cespare/xxhash/v2"
+)
 
 // headerLine reads one line of a slow log's header. It dispatches on the
 // first letter of the first key; lines that hold nothing of use are passed
@@ -83,7 +87,7 @@ func (s *slowScan) userLine(r *record, line []byte) {
 func (s *slowScan) who(r *record, v []byte) {
 	v = bytes.TrimRight(v, " ")
 	if len(v) > 0 {
-		r.who = s.at(v)
+		r.who, r.whoHash = s.at(v), xxhash.Sum64(v)
 		r.has |= fWho
 	}
 }
@@ -159,7 +163,7 @@ func (s *slowScan) pair(r *record, key, val []byte) {
 		}
 	case "Schema", "DB":
 		if r.has&fUse == 0 {
-			r.db, r.has = s.at(val), r.has|fSchema
+			r.db, r.dbHash, r.has = s.at(val), xxhash.Sum64(val), r.has|fSchema
 		}
 	case "QC_hit":
 		r.has |= fMaria

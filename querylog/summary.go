@@ -34,7 +34,8 @@ type Summary struct {
 
 	runs    runs
 	missing map[uint64]*missing
-	missed  uint64 // missing-row counts that were folded
+	missed  uint64   // missing-row counts that were folded
+	once    []uint32 // texts without row counts that were seen before, see again
 
 	kinds    [8]uint64
 	own      uint64 // statements of herdscan itself
@@ -111,7 +112,7 @@ func (s *Summary) Add(e *Event) {
 		s.throttle++
 		return
 	}
-	if bytes.HasPrefix(e.Query, ownMark) {
+	if e.own || e.Shape == 0 && bytes.HasPrefix(e.Query, ownMark) {
 		s.own++
 		return
 	}
@@ -136,7 +137,9 @@ func (s *Summary) Add(e *Event) {
 	}
 	s.fail(e)
 	if e.RowsSent == 0 && !c.follower { // without row counts any read may have found nothing
-		s.miss(c, e)
+		if e.Has&HasRowsSent != 0 || s.again(e.Text) {
+			s.miss(c, e)
+		}
 	}
 	if s.added++; s.added&0xffff == 0 {
 		s.bound()
@@ -271,6 +274,22 @@ func (s *Summary) fail(e *Event) {
 		s.failures = comb.NewSeries(comb.FineBin)
 	}
 	s.failures.Add(e.Time.UnixNano(), 1)
+}
+
+// again says whether a text was seen before, about: a table of tags keeps the
+// many texts that come only once out of the table of misses. Without row
+// counts misses can only be asked about, so the first one may be lost.
+func (s *Summary) again(text uint64) bool {
+	const slots = 1 << 16
+	if s.once == nil {
+		s.once = make([]uint32, slots)
+	}
+	slot, tag := &s.once[text%slots], uint32(text>>32)|1
+	if *slot == tag {
+		return true
+	}
+	*slot = tag
+	return false
 }
 
 // miss counts a statement that found no row. Only reads count: they are what a cache is asked for.
