@@ -90,9 +90,24 @@ const (
 	kwAsc
 )
 
+// keywordSizes are the lengths of the keywords by their first letter, as bits:
+// most words are told from them without being compared.
+var keywordSizes = makeKeywordSizes()
+
+func makeKeywordSizes() (t [256]uint16) {
+	for _, w := range []string{
+		"in", "values", "value", "limit", "offset", "is", "not", "null", "true", "false", "asc", "select", "from", "where",
+		"and", "or", "on", "as", "by", "set", "when", "then", "else", "case", "having", "join", "between", "like", "union", "all",
+		"any", "exists", "using", "over", "with", "interval", "into", "distinct", "return", "div", "mod", "xor", "table", "update",
+	} {
+		t[w[0]] |= 1 << len(w)
+	}
+	return t
+}
+
 // keywordOf looks up a word in lower case.
 func keywordOf(w []byte) keyword {
-	if len(w) < 2 || len(w) > 8 {
+	if len(w) < 2 || len(w) > 8 || keywordSizes[w[0]]&(1<<len(w)) == 0 {
 		return kwNone
 	}
 	switch string(w) {
