@@ -6,7 +6,7 @@ import "github.com/herdscan/herdscan/cronlint/lint"
 type analysis struct {
 	pass      *lint.Pass
 	all       []*subject
-	calendars []*calendar // one a group
+	calendars []*calendar // one a lane of each group
 	moves     *Plan
 	systemic  map[*subject]int // the most jobs that regularly start with this one
 }
@@ -17,14 +17,11 @@ func (a *analysis) of(p *lint.Pass) *analysis {
 		return a
 	}
 	*a = analysis{pass: p, all: subjects(p), systemic: map[*subject]int{}}
-	for _, group := range groups(a.all) {
-		c := newCalendar(startsTogether(group), p.Options.Time().Year())
+	for _, lane := range lanes(startsTogether(a.all)) {
+		c := newCalendar(lane, p.Options.Time().Year())
 		a.calendars = append(a.calendars, c)
-		teeth := c.teeth()
+		teeth := c.gather()
 		for i := range teeth {
-			if c.rare(&teeth[i]) {
-				continue
-			}
 			for _, j := range c.jobs(&teeth[i]) {
 				s := c.group[j]
 				a.systemic[s] = max(a.systemic[s], teeth[i].n)

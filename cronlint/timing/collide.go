@@ -2,6 +2,7 @@ package timing
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -48,6 +49,7 @@ type calendar struct {
 	slotOf  []int // by job
 	classes []dayClass
 	found   []tooth // by teeth, once
+	regular []tooth // by gatherings, once
 }
 
 // newCalendar lays out the year of a group.
@@ -201,18 +203,6 @@ func (c *calendar) jobs(t *tooth) (jobs []int) {
 	return jobs
 }
 
-// rare reports whether the jobs of a tooth meet by coincidence of the
-// calendar: the rarest of them starts without the others most of the time.
-func (c *calendar) rare(t *tooth) bool {
-	least := 0
-	for _, s := range t.slots {
-		if n := c.slots[s].fires; least == 0 || n < least {
-			least = n
-		}
-	}
-	return 2*t.times < least
-}
-
 // meetings is the number of minutes of the year in which all jobs of a tooth
 // start, alone or with others.
 func (c *calendar) meetings(t *tooth) int {
@@ -247,17 +237,55 @@ func (c *calendar) busiest() (load float64, at time.Time) {
 	return load, at
 }
 
-// groups sorts the subjects that share a resource together, by name.
-func groups(all []*subject) (sorted [][]*subject) {
-	index := map[string]int{}
+// groups sorts the subjects that share a resource together, in the order in
+// which they are met.
+func groups(all []*subject) [][]*subject {
+	return sortBy(all, func(s *subject) string { return s.Group })
+}
+
+// laneKey tells apart the jobs of a group that start at different seconds.
+type laneKey struct {
+	group  string
+	offset time.Duration
+}
+
+// lanes sorts the subjects that share a resource and start at the same second
+// of their minutes together. Jobs that start in one minute but at different
+// seconds, by a constant sleep or by a field for seconds, don't meet.
+func lanes(all []*subject) [][]*subject {
+	return sortBy(all, func(s *subject) laneKey { return laneKey{s.Group, s.offset()} })
+}
+
+// offset is how long after the minute of its schedule a job starts.
+func (s *subject) offset() time.Duration {
+	second := bits.TrailingZeros64(s.Schedule.Seconds)
+	return s.script.fixed + time.Duration(second)*time.Second
+}
+
+func sortBy[K comparable](all []*subject, key func(*subject) K) (sorted [][]*subject) {
+	index := map[K]int{}
 	for _, s := range all {
-		at, ok := index[s.Group]
+		k := key(s)
+		at, ok := index[k]
 		if !ok {
 			at = len(sorted)
-			index[s.Group] = at
+			index[k] = at
 			sorted = append(sorted, nil)
 		}
 		sorted[at] = append(sorted[at], s)
 	}
 	return sorted
 }
+
+// ticks are the jobs that start in every minute of the year.
+func (c *calendar) ticks() (jobs []int) {
+	for _, slot := range c.slots {
+		if slot.fires >= yearMinutes {
+			jobs = append(jobs, slot.jobs...)
+		}
+	}
+	slices.Sort(jobs)
+	return jobs
+}
+
+const yearMinutes = 365 * minutesPerDay

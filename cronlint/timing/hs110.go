@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/herdscan/herdscan/comb/rule"
+	"github.com/herdscan/herdscan/cronlint/job"
 	"github.com/herdscan/herdscan/cronlint/lint"
 )
 
@@ -25,7 +27,8 @@ var ruleHS110 = rule.Rule{
 	Decided: "The starts of a whole year are computed for all jobs of one resource group (by default one tree of " +
 		"crontabs and timers, one cluster, one CI system; see groups in the configuration) and intersected to the " +
 		"minute. Reported is each set of jobs that meets on at least half of the starts of its rarest member: 2 jobs " +
-		"are a note, 3 a warning, 8, or weights above the budget, an error. Jobs that wait a random time, that a " +
+		"are a note, 3 a warning, 8, or weights above the budget, an error. Jobs that run every minute are told of on " +
+		"their own: for them the second counts, and a constant sleep is a remedy. Jobs that wait a random time, that a " +
 		"timer has replaced, or that are the tick of another scheduler don't count.",
 	Before: "0 * * * * root /usr/local/bin/a\n0 * * * * root /usr/local/bin/b\n0 2 * * * root /usr/local/bin/c\n",
 	After:  "7 * * * * root /usr/local/bin/a\n22 * * * * root /usr/local/bin/b\n41 2 * * * root /usr/local/bin/c\n",
@@ -36,27 +39,32 @@ func checkHS110(a *analysis) lint.Check {
 	return lint.Check{Rule: &ruleHS110, CrossFile: true, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
 		a := a.of(p)
 		for _, c := range a.calendars {
-			picked := gatherings(c)
-			told := map[int]bool{}
-			for _, t := range picked {
-				for _, j := range c.jobs(&t.tooth) {
-					told[j] = true
-				}
-			}
-			for i := range picked {
-				problem := a.collision(c, &picked[i])
-				if i == 0 {
-					// Jobs of smaller sets move too: mend all at once.
-					for j := range c.group {
-						if s := c.group[j]; !told[j] && !violates(s) {
-							a.moveToo(&problem, s)
-						}
-					}
-				}
+			for _, problem := range a.collisions(c) {
 				p.Report(problem)
 			}
 		}
 	}}
+}
+
+// collisions are the problems of one calendar. The first of them also moves the
+// jobs that only smaller sets hold, so that all is mended at once.
+func (a *analysis) collisions(c *calendar) (problems []lint.Problem) {
+	if jobs := c.ticks(); len(jobs) > 1 {
+		problems = append(problems, a.everyMinuteTogether(c, jobs))
+	}
+	told := map[int]bool{}
+	for _, t := range gatherings(c) {
+		for _, j := range c.jobs(&t.tooth) {
+			told[j] = true
+		}
+		problems = append(problems, a.collision(c, &t))
+	}
+	for j, s := range c.group {
+		if len(problems) > 0 && !told[j] && !violates(s) {
+			a.moveToo(&problems[0], s)
+		}
+	}
+	return problems
 }
 
 // A gathering is a tooth to report, at the first of its jobs that no other
@@ -69,11 +77,16 @@ type gathering struct {
 // gatherings picks the sets to report: the largest first, and a further one
 // only if at least two of its jobs are in none reported yet.
 func gatherings(c *calendar) (picked []gathering) {
-	teeth := slices.DeleteFunc(slices.Clone(c.teeth()), func(t tooth) bool { return c.rare(&t) || len(movers(c, &t)) < 2 })
+	teeth := slices.DeleteFunc(slices.Clone(c.gather()), func(t tooth) bool { return len(movers(c, &t)) < 2 })
 	slices.SortStableFunc(teeth, func(a, b tooth) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(b.times, a.times), a.first.Compare(b.first))
 	})
 	told := make([]bool, len(c.group))
+	if jobs := c.ticks(); len(jobs) > 1 { // they have a problem of their own
+		for _, j := range jobs {
+			told[j] = true
+		}
+	}
 	for _, t := range teeth {
 		fresh := slices.DeleteFunc(movers(c, &t), func(j int) bool { return told[j] })
 		if len(fresh) < 2 {
@@ -103,15 +116,19 @@ const maxRelated = 50
 func (a *analysis) collision(c *calendar, t *gathering) lint.Problem {
 	jobs := c.jobs(&t.tooth)
 	first := c.group[t.first]
-	weight := 0.0
-	for _, j := range jobs {
-		weight += c.group[j].weight()
-	}
-	problem := first.problem(&ruleHS110, "%s start in the same minute, %s", count(t.n, "job"), often(c.meetings(&t.tooth)))
+	problem := first.problem(&ruleHS110, "%s start in the same minute, %s", count(t.n, "job"), often(t.times))
+	a.grade(&problem, c, jobs, first)
+	a.proposeAll(&problem, c, jobs, first)
+	return problem
+}
+
+// grade sets the severity by the number and the weight of the jobs, and names
+// the other places.
+func (a *analysis) grade(problem *lint.Problem, c *calendar, jobs []int, first *subject) {
 	switch budget := a.pass.Options.Budget; {
-	case t.n >= throng || budget > 0 && weight > budget:
+	case len(jobs) >= throng || budget > 0 && weights(c, jobs) > budget:
 		problem.Severity = rule.Error
-	case t.n < crowd:
+	case len(jobs) < crowd:
 		problem.Severity = rule.Note
 	}
 	for _, j := range jobs {
@@ -121,7 +138,28 @@ func (a *analysis) collision(c *calendar, t *gathering) lint.Problem {
 			problem.Related = append(problem.Related, at)
 		}
 	}
-	a.proposeAll(&problem, c, jobs, first)
+}
+
+// maxAdvice bounds the lines that are proposed to paste.
+const maxAdvice = 12
+
+// everyMinuteTogether tells of jobs that start in every minute, all at the same
+// second. No other minute helps them; a constant sleep does.
+func (a *analysis) everyMinuteTogether(c *calendar, jobs []int) lint.Problem {
+	first := c.group[jobs[0]]
+	problem := first.problem(&ruleHS110, "%s start at the same second of every minute", count(len(jobs), "job"))
+	a.grade(&problem, c, jobs, first)
+	var lines []string
+	for i, j := range jobs[:min(len(jobs), maxAdvice)] {
+		s := c.group[j]
+		if _, ok := s.Detail.(*job.CrontabJob); ok && i > 0 {
+			lines = append(lines, fmt.Sprintf("%s sleep %d; %s", s.Raw, i*60/len(jobs), s.Command))
+		}
+	}
+	problem.Advice = strings.Join(lines, "\n")
+	if len(lines) > 0 {
+		problem.Effect = fmt.Sprintf("busiest second %d → %d starts", len(jobs), (len(jobs)+59)/60)
+	}
 	return problem
 }
 
@@ -151,7 +189,7 @@ func (a *analysis) moveToo(problem *lint.Problem, s *subject) {
 	}
 	if problem.Fix == nil {
 		whole := *m.Edit
-		problem.Fix, problem.Advice = &whole, whole.Text
+		problem.Fix, problem.Advice = &whole, cmp.Or(problem.Advice, whole.Text)
 		return
 	}
 	one := *m.Edit

@@ -31,28 +31,22 @@ func checkHS111(a *analysis) lint.Check {
 	}}
 }
 
-// largestCoincidence is the largest rare tooth that is more than its regular part.
-func largestCoincidence(c *calendar) *tooth {
-	regular := map[int]int{} // by slot: the most that regularly start with it
-	var best *tooth
-	teeth := c.teeth()
-	for i := range teeth {
-		if t := &teeth[i]; !c.rare(t) {
-			for _, s := range t.slots {
-				regular[int(s)] = max(regular[int(s)], t.n)
-			}
+// largestCoincidence is the largest tooth that is more than what any of its
+// jobs regularly meets.
+func largestCoincidence(c *calendar) (best *tooth) {
+	usual := map[int32]int{} // by slot: the most that regularly start with it
+	for _, t := range c.gather() {
+		for _, s := range t.slots {
+			usual[s] = max(usual[s], t.n)
 		}
 	}
+	teeth := c.teeth()
 	for i := range teeth {
 		t := &teeth[i]
-		if t.n < crowd || !c.rare(t) {
+		if t.n < crowd || best != nil && t.n <= best.n {
 			continue
 		}
-		usual := 1
-		for _, s := range t.slots {
-			usual = max(usual, regular[int(s)])
-		}
-		if t.n > usual && (best == nil || t.n > best.n) {
+		if !slices.ContainsFunc(t.slots, func(s int32) bool { return usual[s] >= t.n }) {
 			best = t
 		}
 	}

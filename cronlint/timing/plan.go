@@ -75,17 +75,13 @@ func planGroup(group []*subject, year int, seed string, all bool) GroupPlan {
 }
 
 // moves are the jobs that stand elsewhere now. The edits of a chain belong
-// together: each holds the others, and one that is unsafe makes all unsafe.
+// together: each holds the others.
 func (p *planner) moves() (moves []Move) {
 	edits := map[*subject]*lint.Edit{}
-	near := closeBy(siblings(p.group))
 	for _, s := range p.group {
 		if text := p.text[s]; text != s.Raw {
-			e := s.edit(text)
-			if why := near[s]; why != "" && len(p.runs[s]) == 1 {
-				e.Safe, e.Why = false, cmp.Or(e.Why, why)
-			}
-			edits[s] = e
+			edits[s] = s.edit(text)
+			edits[s].Safe, edits[s].Why = p.doubts[s] == "", p.doubts[s]
 		}
 	}
 	for _, s := range p.group {
@@ -96,13 +92,7 @@ func (p *planner) moves() (moves []Move) {
 		for _, other := range p.runs[s] {
 			if o := edits[other]; o != nil && other != s {
 				whole.With = append(whole.With, *o)
-				if !o.Safe {
-					whole.Safe, whole.Why = false, cmp.Or(whole.Why, o.Why)
-				}
 			}
-		}
-		for i := range whole.With {
-			whole.With[i].Safe, whole.With[i].Why = whole.Safe, whole.Why
 		}
 		moves = append(moves, Move{Entry: s.Entry, To: p.text[s], Edit: &whole})
 	}
@@ -115,22 +105,33 @@ type planner struct {
 	year  int
 	group []*subject
 	runs  map[*subject][]*subject // the jobs that move together: a chain, or one alone
-	at    map[*subject]*schedule.Schedule
-	text  map[*subject]string
-	load  [minutesPerDay]float64
+	// doubts say why a move may not be what a human wants; the doubt about one
+	// job of a chain is about all.
+	doubts map[*subject]string
+	at     map[*subject]*schedule.Schedule
+	text   map[*subject]string
+	load   [minutesPerDay]float64
 }
 
 func newPlanner(group []*subject, year int, seed string) *planner {
 	p := &planner{
 		seed: seed, year: year, group: group, runs: chains(group),
-		at: map[*subject]*schedule.Schedule{}, text: map[*subject]string{},
+		at: map[*subject]*schedule.Schedule{}, text: map[*subject]string{}, doubts: map[*subject]string{},
 	}
+	near := closeBy(siblings(group))
 	for _, s := range group {
 		if p.runs[s] == nil {
 			p.runs[s] = []*subject{s}
 		}
 		p.at[s], p.text[s] = s.Schedule, s.Raw
 		p.put(s, s.weight())
+		why := s.doubt()
+		if len(p.runs[s]) == 1 {
+			why = cmp.Or(why, near[s])
+		}
+		for _, member := range p.runs[s] {
+			p.doubts[member] = cmp.Or(p.doubts[member], why)
+		}
 	}
 	return p
 }
@@ -154,12 +155,21 @@ func (s *subject) minutesLong() int {
 // planPasses bounds how often jobs that still start together are looked at again.
 const planPasses = 8
 
-// run moves first the jobs that must move, then those that start together
-// with others and can stand in a quieter minute, until none can.
+// run places the jobs whose move is safe as if the others stayed, then the
+// others: what is applied without asking does not hang on what is not.
 func (p *planner) run(all bool) {
+	for _, safe := range []bool{true, false} {
+		p.stage(all, func(s *subject) bool { return safe == (p.doubts[s] == "") })
+	}
+}
+
+// stage moves first the jobs that must move, then those that start together
+// with others and can stand in a quieter minute, until none can. Only the jobs
+// that may move are touched.
+func (p *planner) stage(all bool, may func(*subject) bool) {
 	var must []*subject
 	for _, s := range p.group {
-		if s.canMove() && (all || violates(s)) {
+		if s.canMove() && may(s) && (all || violates(s)) {
 			must = append(must, s)
 		}
 	}
@@ -168,7 +178,8 @@ func (p *planner) run(all bool) {
 	}
 	p.place(must, true)
 	for range planPasses {
-		if !p.place(p.crowded(), false) {
+		crowded := slices.DeleteFunc(p.crowded(), func(s *subject) bool { return !may(s) })
+		if !p.place(crowded, false) {
 			return
 		}
 	}
@@ -177,31 +188,36 @@ func (p *planner) run(all bool) {
 // crowded are the jobs that start together with others, but for one of each
 // set that may stay.
 func (p *planner) crowded() (jobs []*subject) {
-	var from, now []*subject // where each job comes from, and as it stands now
-	for i, s := range p.placed() {
-		if !s.spread() && !s.script.tick {
-			from, now = append(from, p.group[i]), append(now, s)
-		}
+	from := map[*lint.Entry]*subject{} // where each job comes from
+	placed := p.placed()
+	for i, s := range placed {
+		from[s.Entry] = p.group[i]
 	}
-	c := newCalendar(now, p.year)
-	marked := make([]bool, len(now))
-	teeth := c.teeth()
-	for i := range teeth {
-		t := &teeth[i]
-		if c.rare(t) {
-			continue
-		}
-		kept := false
-		for _, j := range c.jobs(t) {
-			if !kept && !marked[j] {
-				kept = true
-			} else {
-				marked[j] = true
+	for _, lane := range lanes(startsTogether(placed)) {
+		for _, s := range crowdedLane(newCalendar(lane, p.year)) {
+			if s.canMove() && !everyMinute(s) {
+				jobs = append(jobs, from[s.Entry])
 			}
 		}
 	}
-	for j, s := range from {
-		if marked[j] && s.canMove() && !everyMinute(s) {
+	return jobs
+}
+
+// crowdedLane are the jobs of sets that start together, but for one of each set:
+// one that can't be moved, else the first.
+func crowdedLane(c *calendar) (jobs []*subject) {
+	marked := make([]bool, len(c.group))
+	teeth := c.gather()
+	for i := range teeth {
+		t := &teeth[i]
+		members := c.jobs(t)
+		stays := slices.IndexFunc(members, func(j int) bool { return !c.group[j].canMove() || everyMinute(c.group[j]) })
+		for k, j := range members {
+			marked[j] = marked[j] || k != max(stays, 0)
+		}
+	}
+	for j, s := range c.group {
+		if marked[j] {
 			jobs = append(jobs, s)
 		}
 	}
@@ -219,7 +235,7 @@ func (s *subject) canMove() bool {
 	case *job.Dependabot, *job.CodeLiteral, *job.Ansible, *job.Pipeline:
 		return false // each has a better way than another constant
 	}
-	return s.File.Text(s.Field) == s.Raw
+	return s.planned || s.File.Text(s.Field) == s.Raw
 }
 
 // violates reports whether the job alone stands where everybody's jobs stand.
@@ -373,7 +389,7 @@ func (p *planner) placed() []*subject {
 		}
 		moved, entry := *s, *s.Entry
 		entry.Raw, entry.Schedule = p.text[s], p.at[s]
-		moved.Entry = &entry
+		moved.Entry, moved.planned = &entry, true
 		after[i] = &moved
 	}
 	return after

@@ -16,8 +16,9 @@ import (
 // what is known about it beyond its text.
 type subject struct {
 	*lint.Entry
-	script script
-	unit   *unit // of a systemd timer, else nil
+	script  script
+	unit    *unit // of a systemd timer, else nil
+	planned bool  // it stands where a plan has put it, not where its file says
 }
 
 // subjects are the entries that can fire by the wall clock. Left out are those

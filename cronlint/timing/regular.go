@@ -1,0 +1,98 @@
+package timing
+
+import (
+	"cmp"
+	"slices"
+)
+
+// crowdedTooth is the number of schedules in one minute above which a tooth is
+// taken as it is: nobody needs to know who of so many meets whom.
+const crowdedTooth = 400
+
+// gather returns the sets of jobs that meet regularly: for each job, the
+// others that start with it on at least half of its starts, all at once.
+func (c *calendar) gather() []tooth {
+	if c.regular != nil {
+		return c.regular
+	}
+	c.regular = []tooth{}
+	seen := map[uint64]bool{}
+	for s, teeth := range c.teethOf() {
+		if len(teeth) == 0 {
+			continue
+		}
+		t := c.companions(int32(s), teeth)
+		if k := slotsHash(t.slots); t.n > 1 && !seen[k] {
+			seen[k] = true
+			c.regular = append(c.regular, t)
+		}
+	}
+	return c.regular
+}
+
+// teethOf lists the teeth that each slot is part of.
+func (c *calendar) teethOf() [][]*tooth {
+	of := make([][]*tooth, len(c.slots))
+	teeth := c.teeth()
+	for i := range teeth {
+		for _, s := range teeth[i].slots {
+			of[s] = append(of[s], &teeth[i])
+		}
+	}
+	return of
+}
+
+// companions is the largest set found around a slot that still meets on half
+// of its starts. Those that meet it most often are tried first.
+func (c *calendar) companions(s int32, teeth []*tooth) tooth {
+	half := (c.slots[s].fires + 1) / 2
+	if t := slices.MaxFunc(teeth, func(a, b *tooth) int { return cmp.Compare(len(a.slots), len(b.slots)) }); len(t.slots) > crowdedTooth && t.times >= half {
+		return *t
+	}
+	set := tooth{slots: []int32{s}, times: c.slots[s].fires, first: teeth[0].first}
+	for _, k := range frequent(teeth, half) {
+		if k == s {
+			continue
+		}
+		both, times := with(teeth, k)
+		if times >= half {
+			teeth, set.times, set.first = both, times, both[0].first
+			set.slots = append(set.slots, k)
+		}
+	}
+	slices.Sort(set.slots)
+	set.n = c.jobsIn(set.slots)
+	return set
+}
+
+// frequent are the slots that are part of the teeth at least so many times,
+// the most frequent first.
+func frequent(teeth []*tooth, least int) (slots []int32) {
+	times := map[int32]int{}
+	for _, t := range teeth {
+		if len(t.slots) > crowdedTooth {
+			continue
+		}
+		for _, s := range t.slots {
+			times[s] += t.times
+		}
+	}
+	for s, n := range times {
+		if n >= least {
+			slots = append(slots, s)
+		}
+	}
+	slices.SortFunc(slots, func(a, b int32) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
+	return slots
+}
+
+// with are the teeth that hold a slot, and how often they come.
+func with(teeth []*tooth, slot int32) (kept []*tooth, times int) {
+	for _, t := range teeth {
+		if _, ok := slices.BinarySearch(t.slots, slot); ok {
+			kept = append(kept, t)
+			times += t.times
+		}
+	}
+	return kept, times
+}
