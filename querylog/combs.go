@@ -88,6 +88,7 @@ func (a *analyser) detect(classes []*class, bin time.Duration) []comb.Family {
 // is the echo of something else.
 func (a *analyser) herdOf(fam comb.Family) *herd {
 	h := &herd{comb: fam.Comb, f: Finding{Rule: "HS501", Severity: rule.Warning}}
+	h.comb.Lock = soberLock(h.comb)
 	var stormy int
 	for _, t := range fam.Comb.Teeth {
 		if a.taken(t.At) {
@@ -119,6 +120,16 @@ func (a *analyser) herdOf(fam comb.Family) *herd {
 	}
 	h.replica, h.single = a.batches(h)
 	return h
+}
+
+// soberLock takes back a lock to the wall clock that the drift contradicts:
+// with stamps of whole seconds a few teeth can stay within one second of a
+// schedule although each comes a little later.
+func soberLock(c comb.Comb) comb.Lock {
+	if c.Lock == comb.WallClock && c.DriftErr > 0 && c.Drift.Abs() > 3*c.DriftErr {
+		return comb.Undetermined
+	}
+	return c.Lock
 }
 
 // followersOnly keeps connects that come in waves without any statement: a pool that is too small, or refused logins.
