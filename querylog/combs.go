@@ -2,6 +2,7 @@ package querylog
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -115,6 +116,7 @@ func (a *analyser) herdOf(fam comb.Family) *herd {
 	h.f.Teeth = h.comb.Teeth
 	h.crowds = a.gather(&h.f, h.classes, h.comb.Teeth)
 	h.f.Second = h.comb.Peak
+	a.centre(h, fam)
 	for _, c := range h.classes {
 		h.f.Texts += c.texts.distinct()
 	}
@@ -130,6 +132,43 @@ func soberLock(c comb.Comb) comb.Lock {
 		return comb.Undetermined
 	}
 	return c.Lock
+}
+
+// centre corrects the period of a self-timed family. Its statements take
+// different times to rebuild and so drift apart from tooth to tooth: the front
+// of the teeth keeps the period of the fastest, their middle that of the herd.
+func (a *analyser) centre(h *herd, fam comb.Family) {
+	own := 0
+	for _, m := range fam.Members {
+		if m.Own && !m.Follower {
+			own++
+		}
+	}
+	if own < 2 || h.comb.Lock == comb.WallClock || len(h.comb.Teeth) < 4 {
+		return
+	}
+	first, period := h.comb.Teeth[0].At, float64(h.comb.Period)
+	var n, sx, sy, sxx, sxy float64
+	for _, t := range h.comb.Teeth {
+		var sum, count float64
+		for _, c := range h.classes {
+			for _, x := range c.in(a.windowOf(t)) {
+				sum += float64(x.n()) * float64(x.at()-first.UnixNano())
+				count += float64(x.n())
+			}
+		}
+		if count == 0 {
+			return
+		}
+		k, mid := math.Round(float64(t.At.Sub(first))/period), sum/count
+		n, sx, sy, sxx, sxy = n+1, sx+k, sy+mid, sxx+k*k, sxy+k*mid
+	}
+	slope := (n*sxy - sx*sy) / (n*sxx - sx*sx)
+	if math.Abs(slope/period-1) > 0.03 {
+		return // not the same teeth
+	}
+	h.comb.Drift += time.Duration(slope) - h.comb.Period
+	h.comb.Period = time.Duration(slope)
 }
 
 // followersOnly keeps connects that come in waves without any statement: a pool that is too small, or refused logins.

@@ -31,9 +31,12 @@ type Coverage struct {
 	MinDuration   time.Duration // the shortest Query_time, 0 if the log gives none
 	Timed         uint64        // records with a duration
 	SampleRate    uint64        // one of so many was logged, 0 if the log does not say so
-	SampleKind    string        // "query" or "session"
+	SampleKind    string        // "query", "session" or SampledProcesses
 	Truncated     uint64        // statements longer than MaxStatement
 }
+
+// SampledProcesses marks a source that was looked at from time to time only.
+const SampledProcesses = "process list"
 
 // MaxErrors is how many places a Coverage lists.
 const MaxErrors = 20

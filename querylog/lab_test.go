@@ -29,9 +29,6 @@ type truth struct {
 		Period  float64     `json:"period_s"`
 		Median  float64     `json:"events_per_tooth_median"`
 		Teeth   []truthSpan `json:"teeth_list"`
-		Members []struct {
-			Period float64 `json:"period_s"`
-		} `json:"fingerprints"`
 	} `json:"combs"`
 	Spikes []struct {
 		ID     string  `json:"id"`
@@ -131,14 +128,7 @@ func labCombs(t *testing.T, tr *truth, a *Analysis) {
 		if !c.Harmful || c.Fading {
 			continue
 		}
-		// Statements with other rebuild times have other periods: the family's
-		// is that of its first statements, the simulator's that of the medians.
 		f := findComb(a, c.Period)
-		for _, m := range c.Members {
-			if f == nil && math.Abs(m.Period/c.Period-1) < 0.02 {
-				f = findComb(a, m.Period)
-			}
-		}
 		if f == nil {
 			t.Errorf("comb %s of %.2f s not found", c.ID, c.Period)
 			continue

@@ -15,6 +15,9 @@ func (a *analyser) sampled() {
 		case v.SampleRate > 1:
 			f.Reason = fmt.Sprintf("one of %d was logged (log_slow_rate_limit, by %s)", v.SampleRate, orWord(v.SampleKind, "an unknown rule"))
 			f.Fix.Text = "SET GLOBAL log_slow_rate_limit = 1 while you look; until then counts are about " + fmt.Sprint(v.SampleRate) + " times larger"
+		case v.SampleKind == SampledProcesses:
+			f.Reason = "only statements caught running in the process list were counted: fast ones are missing"
+			f.Fix.Text = "turn performance_schema on: its digests count every statement"
 		case v.Timed >= minStatements && v.MinDuration >= 100*time.Millisecond:
 			f.Reason = fmt.Sprintf("no statement below %v is in the log: counts are lower bounds, and a herd of fast statements shows only once the server is slow", v.MinDuration)
 			f.Fix.Text = "SET GLOBAL long_query_time = 0 for a few minutes, or use the general log or herdscan querylog --live"

@@ -38,7 +38,7 @@ func (s *Server) Sample(ctx context.Context, o SampleOptions) (*querylog.Summary
 	w := &watcher{s: s, out: &querylog.Summary{}, seen: map[process]bool{}}
 	w.cov = querylog.Coverage{Source: s.address + " live", Version: s.Version, Server: s.flavour(), Complete: true}
 	if !s.PerfSchema {
-		w.cov.SampleKind = "process list"
+		w.cov.SampleKind = querylog.SampledProcesses
 	}
 	w.ownShapes()
 	tick := time.NewTicker(o.Every)
