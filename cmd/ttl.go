@@ -85,6 +85,10 @@ func newTTL(env Env) *cobra.Command {
 	f.Float64Var(&o.scan.Duty, "duty", 0.5, "`share` of the server's time that the scan may take, 0-1")
 	f.IntVar(&o.scan.Rate, "rate", 0, "at most so many `keys` a second; 0: no limit")
 
+	f.BoolVar(&o.scan.Replica, "replica", false, "read a replica of the server instead, and nothing if there is none")
+	f.Var((*share)(&o.scan.Sample), "sample", "read only this `share` of the keys, such as 1%")
+	f.Uint64Var(&o.scan.MaxKeys, "max-keys", 0, "sample so that about so many `keys` are read; 0: all")
+
 	f.StringVar(&o.group, "group", "", "group keys by the capture groups of this `regexp` instead of by pattern")
 	f.StringArrayVar(&o.prefixes, "prefix", nil, "put keys that begin with `PREFIX` into one group; may be given several times")
 	f.StringArrayVar(&o.kinds, "kind", nil, "what keys are for: `KIND=REGEXP` on the pattern, KIND one of cache, session, lock, queue, counter, data")

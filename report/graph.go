@@ -83,6 +83,9 @@ func (g Graph) render(width int, clock Clock) string {
 	suffix := ""
 	if len(values) < len(g.Values) {
 		suffix = "; a column shows its busiest second"
+		if width < 60 {
+			suffix = ", busiest"
+		}
 	}
 	room := max(width-margin+1-len(suffix), 20)
 	b.WriteString(strings.Repeat(" ", margin-1))

@@ -44,7 +44,7 @@ func (r *TTL) Document(clock Clock) *Document {
 		d.Undecided = tooFew(a.WithTTL)
 	}
 	d.Undecided = foldUndecided(d.Undecided)
-	d.Notes = append(slices.Clone(a.Folds), d.Notes...)
+	d.Notes = slices.Concat(r.sampleNotes(), a.Folds, d.Notes)
 	d.Finish()
 	d.Next = ttlNext(d)
 	return d
@@ -187,16 +187,16 @@ func (r *TTL) table(groups []ttlhist.Group) Table {
 			t.LeftOut = fmt.Sprintf("and %s more (--top N shows more)", Count(len(groups)-top, "patterns"))
 			break
 		}
-		t.Rows = append(t.Rows, ttlRow(&groups[i]))
+		t.Rows = append(t.Rows, r.row(&groups[i]))
 	}
 	return t
 }
 
-func ttlRow(g *ttlhist.Group) []string {
+func (r *TTL) row(g *ttlhist.Group) []string {
 	const none = "—"
-	row := []string{Clean(g.Pattern), Int(g.Keys), none, none, none, none, none, none, none}
+	row := []string{Clean(g.Pattern), r.estimate(g.Keys), none, none, none, none, none, none, none}
 	if g.NoTTL > 0 {
-		row[2] = Int(g.NoTTL)
+		row[2] = r.estimate(g.NoTTL)
 	}
 	if len(g.Teeth) > 0 {
 		row[3], row[5], row[6] = Int(len(g.Teeth)), Dur(max(g.Width, g.Bin)), Percent(g.InTeeth)
@@ -205,8 +205,11 @@ func ttlRow(g *ttlhist.Group) []string {
 		}
 	}
 	if g.WithTTL > 0 {
-		busiest := Count(g.Busiest, "keys")
-		if g.BusiestEstimate {
+		busiest := r.estimate(g.Busiest) + " keys"
+		if g.Busiest == 1 && !r.sampled() {
+			busiest = "1 key"
+		}
+		if g.BusiestEstimate && !r.sampled() {
 			busiest = "≈ " + busiest
 		}
 		row[7] = busiest
@@ -253,7 +256,11 @@ func (r *TTL) finding(f *ttlhist.Finding, clock Clock) Finding {
 		Message: ttlMessage(f), RefutedBy: sentenceEnd(f.Refutes), Fingerprint: f.Rule + "/" + Clean(f.Subject),
 	}
 	if f.Why != "" {
-		out.Details = append(out.Details, sentence(f.Why))
+		why := sentence(f.Why)
+		if r.sampled() {
+			why = "In the sample: " + why
+		}
+		out.Details = append(out.Details, why)
 	}
 	if h := f.Herd; h != nil {
 		r.herd(&out, f, h, clock)
@@ -299,7 +306,7 @@ func (r *TTL) herd(out *Finding, f *ttlhist.Finding, h *ttlhist.Herd, clock Cloc
 	for _, t := range h.Teeth[:min(len(h.Teeth), maxTeeth)] {
 		out.Teeth = append(out.Teeth, Tooth{At: t.From.UTC(), WidthNS: int64(t.To.Sub(t.From)), Count: t.Keys})
 	}
-	out.Details = append(out.Details, herdLines(f, h, clock)...)
+	out.Details = append(out.Details, r.herdLines(f, h, clock)...)
 	if f.Severity >= rule.Warning {
 		out.Fix = r.herdFix(f, h)
 	}
@@ -319,17 +326,17 @@ func herdOf(f *ttlhist.Finding, h *ttlhist.Herd) *Herd {
 }
 
 // herdLines say when the herd dies next, when it was born, and how sure it is.
-func herdLines(f *ttlhist.Finding, h *ttlhist.Herd, clock Clock) []string {
+func (r *TTL) herdLines(f *ttlhist.Finding, h *ttlhist.Herd, clock Clock) []string {
 	var lines []string
-	next := fmt.Sprintf("Next: %s within %s", Count(h.Next.Keys, "keys"), Dur(width(h.Next)))
+	next := fmt.Sprintf("Next: %s keys within %s", r.estimate(h.Next.Keys), Dur(width(h.Next)))
 	if h.NextIn > 0 {
 		next += " in " + Dur(h.NextIn.Round(time.Second))
 	}
-	next += fmt.Sprintf(", at %s; busiest second %s.", clock.Time(h.Next.From), Count(h.Busiest, "keys"))
+	next += fmt.Sprintf(", at %s; busiest second %s keys.", clock.Time(h.Next.From), r.estimate(h.Busiest))
 	lines = append(lines, next)
 	if h.Base.TTL > 0 && !h.BornFrom.IsZero() {
-		lines = append(lines, fmt.Sprintf("Born: %s were all written within %s at %s with TTL %s (told by the %s).",
-			Count(h.Largest.Keys, "keys"), Dur(max(h.BornTo.Sub(h.BornFrom), time.Second).Round(100*time.Millisecond)), clock.Time(h.BornFrom), Seconds(h.Base.TTL), h.Base.From))
+		lines = append(lines, fmt.Sprintf("Born: %s keys were all written within %s at %s with TTL %s (told by the %s).",
+			r.estimate(h.Largest.Keys), Dur(max(h.BornTo.Sub(h.BornFrom), time.Second).Round(100*time.Millisecond)), clock.Time(h.BornFrom), Seconds(h.Base.TTL), h.Base.From))
 	}
 	return append(lines, fmt.Sprintf("By chance as many would fall together with %s (%s).", Probability(h.Log10P), f.Confidence))
 }
@@ -360,9 +367,9 @@ func (r *TTL) herdFix(f *ttlhist.Finding, h *ttlhist.Herd) *Fix {
 		return fix
 	}
 	fix.Lang, fix.Code = ttlSnippet(r.Lang, j)
-	fix.Effect = &Effect{PeakBefore: float64(h.Busiest), PeakAfter: math.Ceil(j.First.PeakAfter), Unit: "keys/s"}
+	fix.Effect = &Effect{PeakBefore: math.Round(j.First.PeakBefore), PeakAfter: math.Ceil(j.First.PeakAfter), Unit: "keys/s"}
 	fix.Effects = append(fix.Effects, fmt.Sprintf("busiest second of one tooth  %s → %s     mean TTL unchanged; one generation later %s",
-		Int(h.Busiest), Count(int64(math.Ceil(j.First.PeakAfter)), "keys"), Count(int64(math.Ceil(j.Second.PeakAfter)), "keys")))
+		Int(int64(math.Round(j.First.PeakBefore))), Count(int64(math.Ceil(j.First.PeakAfter)), "keys"), Count(int64(math.Ceil(j.Second.PeakAfter)), "keys")))
 	if j.Enough {
 		fix.Effects = append(fix.Effects, fmt.Sprintf("smallest jitter for at most %s a second: ±%s", Count(int64(math.Round(j.Target)), "keys"), percentFine(j.Smallest.Fraction)))
 	} else {

@@ -29,6 +29,7 @@ func Analyse(s *Summary, o Options) *Analysis {
 		o.Location = time.UTC
 	}
 	a := &analyser{Options: o, Analysis: &Analysis{Sources: s.Sources(), Folds: s.folds()}}
+	a.Sampled = sampledShare(a.Sources)
 	rows := s.rows()
 	a.clock(rows)
 	for _, r := range rows {
@@ -48,6 +49,23 @@ func Analyse(s *Summary, o Options) *Analysis {
 	a.twoVersions()
 	a.sortFindings()
 	return a.Analysis
+}
+
+// sampledShare is the share of the keys that the sources read on purpose.
+func sampledShare(sources []Source) float64 {
+	read, all := 0.0, 0.0
+	for _, src := range sources {
+		share := src.Sampled
+		if share <= 0 || share > 1 {
+			share = 1
+		}
+		read += float64(src.Read)
+		all += float64(src.Read) / share
+	}
+	if all == 0 {
+		return 1
+	}
+	return read / all
 }
 
 // clock finds out what time it is.

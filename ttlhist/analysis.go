@@ -21,6 +21,7 @@ type Options struct {
 type Analysis struct {
 	Now       time.Time // from where "next" counts
 	Snapshot  time.Time // when the keys were read, by the server's clock (the earliest source)
+	Sampled   float64   // share of the keys that was read on purpose, 0..1; 1: all. Counts are those of the sample, effects are scaled to all keys
 	Keys      uint64
 	WithTTL   uint64
 	NoTTL     uint64 // keys without a TTL, those with an expiring hash field included

@@ -3,8 +3,11 @@ package ttlhist
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/herdscan/herdscan/comb"
 	"github.com/herdscan/herdscan/comb/rule"
@@ -80,9 +83,9 @@ func herdConfidence(h *Herd) Confidence {
 
 // herdWords says what a herd is and what to do.
 func (a *analyser) herdWords(g *Group, h *Herd) (why, fix string) {
-	why = fmt.Sprintf("%d of its %d keys with a TTL expire within %s.", h.Keys, g.WithTTL, span(h.Largest))
+	why = fmt.Sprintf("%s of its %s keys with a TTL expire within %s.", thousands(h.Keys), thousands(g.WithTTL), span(h.Largest))
 	if len(h.Teeth) > 1 {
-		why = fmt.Sprintf("%d of its %d keys with a TTL expire in %d teeth of about %s each.", h.Keys, g.WithTTL, len(h.Teeth), shortest(g.Width))
+		why = fmt.Sprintf("%s of its %s keys with a TTL expire in %d teeth of about %s each.", thousands(h.Keys), thousands(g.WithTTL), len(h.Teeth), shortest(g.Width))
 	}
 	switch {
 	case g.Kind == Counter || g.Kind == Data && !g.refills():
@@ -114,6 +117,9 @@ func (h *Herd) remedy() string {
 		return fmt.Sprintf("write them with a random TTL of %s to %s instead of one fixed TTL", seconds(j.Shortest), seconds(j.Longest))
 	}
 }
+
+// thousands writes a number with its thousands separated.
+func thousands(n uint64) string { return humanize.Comma(int64(min(n, math.MaxInt64))) }
 
 // span writes how long a tooth takes; one instant is within a second.
 func span(t Tooth) string { return shortest(t.To.Sub(t.From)) }
@@ -157,15 +163,15 @@ func (a *analyser) jitter(g *Group, h *Herd) JitterEffect {
 	if j.TTL == 0 {
 		j.TTL, j.Assumed = h.Base.AtLeast, true
 	}
-	w := comb.Wave{Keys: float64(h.Largest.Keys), Width: h.Largest.To.Sub(h.Largest.From), TTL: j.TTL}
-	busiest := float64(h.Busiest)
+	w := comb.Wave{Keys: float64(h.Largest.Keys) / a.Sampled, Width: h.Largest.To.Sub(h.Largest.From), TTL: j.TTL}
+	busiest := float64(h.Busiest) / a.Sampled
 	j.First, j.Second = comb.Predict(w, j.Try, 1), comb.Predict(w, j.Try, 2)
 	for _, e := range []*comb.Effect{&j.First, &j.Second} {
 		e.PeakBefore = busiest
 		e.PeakAfter = min(e.PeakAfter, busiest)
 	}
 	j.Shortest, j.Longest = j.Try.Range(j.TTL)
-	j.Target = cmp.Or(a.Target, max(2*g.Mean, busiest/10))
+	j.Target = cmp.Or(a.Target, max(2*g.Mean/a.Sampled, busiest/10))
 	j.Smallest, j.Enough = comb.SmallestJitter(w, j.Target, false)
 	j.Helps, j.Why = j.judge(h)
 	return j
@@ -271,7 +277,7 @@ func (a *analyser) crossHerd(u *Group, belongs func(*Group) bool) {
 		Confidence: herdConfidence(h),
 		Refutes:    "a second look some TTLs later that finds these keys spread out, or no rise of the cache's misses at the tooth",
 	}
-	f.Why = fmt.Sprintf("%d keys of %d patterns expire within %s: they were written together, as after a deploy, a flush or a warm-up.", h.Largest.Keys, len(patterns), span(h.Largest))
+	f.Why = fmt.Sprintf("%s keys of %d patterns expire within %s: they were written together, as after a deploy, a flush or a warm-up.", thousands(h.Largest.Keys), len(patterns), span(h.Largest))
 	_, f.Fix = a.herdWords(&g, h)
 	f.Facts = a.herdFacts(&g, h)
 	a.found(f)

@@ -30,7 +30,7 @@ func (a *analyser) locksWithoutTTL() {
 	a.found(Finding{
 		Rule: "HS402", Severity: usual("HS402"), Subject: n.subject(), Patterns: n.patterns(), Count: count,
 		Confidence: Likely, Names: &n,
-		Why:     fmt.Sprintf("%d keys named as locks have no TTL: if the holder dies, everybody waits for ever.", count),
+		Why:     fmt.Sprintf("%s keys named as locks have no TTL: if the holder dies, everybody waits for ever.", thousands(count)),
 		Facts:   []string{"known by their names: " + n.subject()},
 		Refutes: "code that takes these keys for something else than a lock, or that deletes them when a holder dies",
 		Fix:     "take the lock and its lease in one command: SET key token NX PX 30000",
@@ -134,13 +134,13 @@ func (a *analyser) evictedTogether() {
 	f := Finding{
 		Rule: "HS403", Severity: rule.Note, Subject: n.subject(), Patterns: n.patterns(), Count: count,
 		Confidence: Likely, Names: &n,
-		Why:     fmt.Sprintf("maxmemory-policy %s may evict %d sessions when %d cache values fill the memory: users are logged out.", p.name, count, blobs),
+		Why:     fmt.Sprintf("maxmemory-policy %s may evict %s sessions when %s cache values fill the memory: users are logged out.", p.name, thousands(count), thousands(blobs)),
 		Refutes: "used memory that always stays well below maxmemory (evicted_keys 0)",
 		Fix:     "keep cache values in an instance of their own",
 	}
 	if kinds[LockKey] || kinds[Queue] {
 		f.Severity = rule.Warning
-		f.Why = fmt.Sprintf("maxmemory-policy %s may evict %d keys of locks, queues or sessions when %d cache values fill the memory: locks open and jobs vanish without an error.", p.name, count, blobs)
+		f.Why = fmt.Sprintf("maxmemory-policy %s may evict %s keys of locks, queues or sessions when %s cache values fill the memory: locks open and jobs vanish without an error.", p.name, thousands(count), thousands(blobs))
 		f.Fix = "keep locks and queues in an instance of their own with maxmemory-policy noeviction"
 	}
 	a.found(f)
@@ -191,7 +191,7 @@ func (a *analyser) fixedTTLs() {
 		a.found(Finding{
 			Rule: "HS405", Severity: rule.Note, Subject: g.Pattern, Patterns: []string{g.Pattern}, Count: g.WithTTL,
 			Confidence: Likely, Names: &Names{Counts: []Member{{g.Pattern, g.WithTTL, g.Keys}}},
-			Why:     fmt.Sprintf("%d keys with one TTL of %s (from the %s): after a flush or a restart they would all expire together.", g.WithTTL, seconds(g.Base.TTL), g.Base.From),
+			Why:     fmt.Sprintf("%s keys with one TTL of %s (from the %s): after a flush or a restart they would all expire together.", thousands(g.WithTTL), seconds(g.Base.TTL), g.Base.From),
 			Refutes: "code that adds a random part to this TTL",
 			Fix:     fmt.Sprintf("write them with a random TTL of %s to %s", seconds(g.Base.TTL*85/100), seconds(g.Base.TTL*115/100)),
 		})
@@ -210,7 +210,7 @@ func (a *analyser) cachedForEver() {
 		f := Finding{
 			Rule: "HS406", Severity: usual("HS406"), Subject: g.Pattern, Patterns: []string{g.Pattern}, Count: n,
 			Confidence: Likely, Names: &Names{Counts: []Member{{g.Pattern, n, g.Keys}}, Policy: p.name},
-			Why:     fmt.Sprintf("%d of %d keys have no TTL: they stay until somebody deletes them, stale or not, and take memory.", n, g.Keys),
+			Why:     fmt.Sprintf("%s of %s keys have no TTL: they stay until somebody deletes them, stale or not, and take memory.", thousands(n), thousands(g.Keys)),
 			Refutes: "values that never change, or that are deleted whenever they do",
 			Fix:     "write each value with a TTL (SET key value EX 3600)",
 		}
@@ -244,7 +244,7 @@ func (g *Group) cacheLike(n, minKeys uint64) bool {
 // budget allows (HS408).
 func (a *analyser) overBudget() {
 	t := &a.Total
-	if a.Budget <= 0 || float64(t.Busiest) <= a.Budget {
+	if a.Budget <= 0 || float64(t.Busiest)/a.Sampled <= a.Budget {
 		return
 	}
 	at := t.BusiestAt
@@ -263,7 +263,7 @@ func (a *analyser) overBudget() {
 	a.found(Finding{
 		Rule: "HS408", Severity: usual("HS408"), Subject: allKeys, Patterns: n.patterns(), Count: t.Busiest,
 		Confidence: Certain, Herd: h,
-		Why:     fmt.Sprintf("%d keys expire in one second, more than the budget of %.0f a second.", t.Busiest, a.Budget),
+		Why:     fmt.Sprintf("about %s keys expire in one second, more than the budget of %.0f a second.", thousands(uint64(float64(t.Busiest)/a.Sampled)), a.Budget),
 		Refutes: "readers that do not ask for these keys again in that second",
 		Fix:     "spread these keys with a random TTL, or refill them before they expire at a limited rate",
 	})
@@ -312,7 +312,7 @@ func (a *analyser) foundVersions(old, newest *Group) {
 	a.found(Finding{
 		Rule: "HS409", Severity: rule.Note, Subject: old.Pattern, Patterns: n.patterns(), Count: old.WithTTL,
 		Confidence: Possible, Names: &n,
-		Why:     fmt.Sprintf("%d keys of %s live on beside %s and are not written any more: the last of them has %s left, the newest of the other %s.", old.WithTTL, old.Pattern, newest.Pattern, seconds(old.MaxLeft), seconds(newest.MaxLeft)),
+		Why:     fmt.Sprintf("%s keys of %s live on beside %s and are not written any more: the last of them has %s left, the newest of the other %s.", thousands(old.WithTTL), old.Pattern, newest.Pattern, seconds(old.MaxLeft), seconds(newest.MaxLeft)),
 		Refutes: "a program that still reads or writes the old version",
 		Fix:     "nothing, if the change is over; the next change of the format is a cold start: make it at low traffic and warm the most read keys first",
 	})

@@ -64,13 +64,13 @@ func (a *analyser) wallClock() {
 		f := Finding{
 			Rule: "HS407", Severity: rule.Note, Subject: g.Pattern, Patterns: []string{g.Pattern}, Count: g.WithTTL,
 			Confidence: Certain, Herd: a.herd(g),
-			Why:     fmt.Sprintf("%d keys expire on the full %s: their deadlines were set as a time of day (EXPIREAT), so every copy of the program sets the same one.", g.WithTTL, pin),
+			Why:     fmt.Sprintf("%s keys expire on the full %s: their deadlines were set as a time of day (EXPIREAT), so every copy of the program sets the same one.", thousands(g.WithTTL), pin),
 			Refutes: "code that sets these keys with a time to live (EX, PX, EXPIRE)",
 			Fix:     "if they are cached values, add some random seconds to the deadline; a counter of a fixed window is meant to end so",
 		}
 		if pin == WholeSecond {
 			f.Confidence = Likely
-			f.Why = fmt.Sprintf("all %d deadlines are whole seconds, which a time to live gives by chance once in 1000 keys: they were set as a time of day (EXPIREAT, EXAT).", g.WithTTL)
+			f.Why = fmt.Sprintf("all %s deadlines are whole seconds, which a time to live gives by chance once in 1000 keys: they were set as a time of day (EXPIREAT, EXAT).", thousands(g.WithTTL))
 		}
 		a.found(f)
 	}
