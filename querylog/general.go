@@ -37,7 +37,8 @@ func (s *generalScan) record() {
 		s.other(line, next)
 		return
 	}
-	r := record{at: int32(s.i), line: s.row, kind: h.kind, thread: h.thread, has: fThread}
+	r := s.begin()
+	r.kind, r.thread, r.has = h.kind, h.thread, fThread
 	if h.stamp.n > 0 {
 		r.stamp, r.has = h.stamp.ns, r.has|fStamp
 		if h.stamp.zoned {

@@ -13,6 +13,14 @@ type lineScan struct {
 	data []byte
 	i    int   // position
 	row  int32 // its line in the block
+
+	faulted, marked int // faults and marks before the record
+}
+
+// begin notes where a record begins.
+func (s *lineScan) begin() record {
+	s.faulted, s.marked = len(s.faults), len(s.marks)
+	return record{at: int32(s.i), line: s.row}
 }
 
 // bounds finds where records begin.
@@ -112,6 +120,7 @@ func (s *lineScan) cut(r *record, start, end int) (giant bool) {
 func (s *lineScan) undecided(r *record) {
 	s.tail = int(r.at)
 	s.row = r.line
+	s.faults, s.marks = s.faults[:s.faulted], s.marks[:s.marked]
 }
 
 // trimStatement takes white space and the closing semicolon off.

@@ -24,7 +24,7 @@ func (slowGrammar) parse(b *block, lex *sqltext.Lexer) {
 
 // record reads one record: header lines, use, SET timestamp, statement.
 func (s *slowScan) record() {
-	r := record{at: int32(s.i), line: s.row}
+	r := s.begin()
 	header, admin := s.header(&r)
 	switch {
 	case admin:
@@ -67,6 +67,7 @@ func (s *slowScan) header(r *record) (header, admin bool) {
 			s.banner(line)
 			if !header {
 				r.at, r.line = int32(next), s.row+1
+				s.marked = len(s.marks)
 			}
 		case len(line) == 0 && !header, isBannerTail(line):
 			if !header {

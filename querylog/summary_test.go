@@ -42,6 +42,7 @@ func TestParallel(t *testing.T) {
 	logs := map[string]string{"slow": smallLog()}
 	r := rand.New(rand.NewPCG(5, 6))
 	logs["general"] = generalLog(append(background(r, 5, time.Minute), planted{at: 7 * time.Second, query: "INSERT INTO r VALUES ('\n\t\t    99 Query\tDROP TABLE x')", thread: 12}))
+	logs["faults"] = strings.ReplaceAll(smallLog(), "Query_time: 1.000000", "Query_time: 18446744073708.796870.000036")
 	logs["tail"] = "FROM x WHERE y = 'a\n# Time: 1';\n" + smallLog()
 	for name, log := range logs {
 		want := saveBytes(t, summarise(t, Options{Workers: 1}, text(log)))
