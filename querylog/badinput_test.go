@@ -218,7 +218,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"logEvents":[{"message":"# Time: 190123 12:34:56\n# User@Host: a[a] @ h []\nselect 1;"}]}`))
 	f.Add([]byte("# Time: 190227 9:46:00 # User@Host: a[a] @ h [] # Query_time: 1 SET timestamp=1; select 1;\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		count := func(size int) (n int, queries uint64) {
+		count := func(size int) (n int, queries uint64) { // faults count too
 			r, err := NewReader(text(string(data)), Options{BlockSize: size})
 			if err != nil {
 				return -1, 0
@@ -229,12 +229,13 @@ func FuzzReader(f *testing.F) {
 				var pe *ParseError
 				switch {
 				case errors.As(err, &pe):
+					queries = queries*31 + uint64(pe.Line)
 					continue
 				case err != nil:
 					return n, queries
 				}
 				n++
-				queries = queries*31 + e.Text
+				queries = queries*31 + e.Text + uint64(e.Line)
 			}
 		}
 		n1, q1 := count(1 << 20)
