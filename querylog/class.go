@@ -30,6 +30,7 @@ const (
 type cell uint64
 
 func newCell(t int64, h hostID, conn uint8) cell {
+	t = max(t, 0)
 	return cell(uint64(t/cellUnit)<<cellBin | uint64(h)<<cellHost | uint64(conn)<<cellConn | 1)
 }
 

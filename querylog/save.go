@@ -19,7 +19,8 @@ import (
 const (
 	saveKind    = "herdscan-querylog"
 	saveVersion = 1
-	maxSaved    = 1 << 30 // bytes of JSON that Load reads
+	maxSaved    = 1 << 30                             // bytes of JSON that Load reads
+	maxTime     = int64(1<<32-1) * int64(time.Second) // the year 2106
 )
 
 // ErrNotSummary says that a file is no saved Summary of query logs.
@@ -301,7 +302,7 @@ func (v *saved) summary() (*Summary, error) {
 		from: v.From, to: v.To, timed: v.Timed, fine: v.Fine, coarse: v.Coarse,
 		missed: v.Missed, own: v.Own, throttle: v.Throttle, other: v.Other, coverage: v.Coverage,
 	}
-	if v.Timed > 0 && v.From > v.To {
+	if v.Timed > 0 && (v.From > v.To || v.From < 0 || v.To > maxTime) {
 		return nil, errors.New("times out of order")
 	}
 	s.runs.evicted = v.Evicted

@@ -67,8 +67,9 @@ func parseOldStamp(b []byte) stamp {
 	return t
 }
 
+// validStamp also keeps the year within what a cell can count.
 func validStamp(y, mo, d, h, mi, s int) bool {
-	return y >= 1970 && mo >= 1 && mo <= 12 && d >= 1 && d <= 31 &&
+	return y >= 1970 && y < 2106 && mo >= 1 && mo <= 12 && d >= 1 && d <= 31 &&
 		h >= 0 && h <= 23 && mi >= 0 && mi <= 59 && s >= 0 && s <= 60
 }
 
