@@ -201,17 +201,20 @@ func (t *textWriter) markedFix(indent string, f *Fix) {
 // maxAlso is how many other places the text names.
 const maxAlso = 3
 
-// also names the other places of the finding.
-func (f *Finding) also() string { return placeNames(f.Related) }
+// also names the other places of the finding, of which Related may hold only
+// some.
+func (f *Finding) also() string {
+	return placeNames(f.Related, max(len(f.Related), int(f.Count)-1))
+}
 
-// placeNames names the first few places: those in the file named before by
-// their line alone.
-func placeNames(places []Location) string {
+// placeNames names the first few of several places: those in the file named
+// before by their line alone.
+func placeNames(places []Location, total int) string {
 	var parts []string
 	last := ""
 	for i, l := range places {
 		if i == maxAlso {
-			parts[i-1] += fmt.Sprintf(" and %s more", Int(len(places)-maxAlso))
+			parts[i-1] += fmt.Sprintf(" and %s more", Int(total-maxAlso))
 			break
 		}
 		name := l.File

@@ -94,7 +94,7 @@ func TestPlaceNames(t *testing.T) {
 		{[]Location{at("a", 1), at("a", 2), at("b", 3)}, "a:1, :2, b:3"},
 		{[]Location{at("a", 1), at("b", 2), at("a", 3), at("a", 4), at("c", 9)}, "a:1, b:2, a:3 and 2 more"},
 	} {
-		if got := placeNames(c.places); got != c.want {
+		if got := placeNames(c.places, len(c.places)); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

@@ -142,7 +142,7 @@ func sourceFiles(res *cronlint.Result) map[string]*cronlint.File {
 
 func lintFinding(p *cronlint.Problem, files map[string]*cronlint.File) Finding {
 	f := Finding{
-		Rule: p.Rule.ID, Severity: p.Severity.String(), Subject: Clean(p.Subject), Count: uint64(1 + len(p.Related)),
+		Rule: p.Rule.ID, Severity: p.Severity.String(), Subject: Clean(p.Subject), Count: lintCount(p),
 		Message: Clean(p.Message), Why: firstSentence(p.Rule.Why), Fingerprint: p.Fingerprint,
 		Locations: []Location{lintLocation(p.Location, files)}, Fix: lintFix(p, files),
 	}
@@ -156,6 +156,16 @@ func lintFinding(p *cronlint.Problem, files map[string]*cronlint.File) Finding {
 		f.SuppressedBy, f.Suppressed = s.Kind, suppression(s)
 	}
 	return f
+}
+
+// lintCount is how many jobs or places the problem is about. A message that
+// counts jobs knows it better than the related places, which are bounded.
+func lintCount(p *cronlint.Problem) uint64 {
+	var jobs uint64
+	if _, err := fmt.Sscanf(p.Message, "%d jobs ", &jobs); err == nil {
+		return max(jobs, 1)
+	}
+	return uint64(1 + len(p.Related))
 }
 
 func suppression(s *cronlint.Suppression) string {

@@ -108,7 +108,7 @@ func members(jobs []*cronlint.Entry) string {
 	for i, e := range jobs {
 		places[i] = Location{File: sourcePath(e.File.Path), Line: e.Location().Line}
 	}
-	return placeNames(places)
+	return placeNames(places, len(places))
 }
 
 func place(e *cronlint.Entry) string {
