@@ -1,6 +1,7 @@
 package cronlint
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -15,12 +16,59 @@ type Change = fix.Change
 // A Plan says where every job of a group should start.
 type Plan = timing.Plan
 
+// mendRounds bounds how often a result is judged anew: one fix can bring another
+// to light, rarely a third.
+const mendRounds = 4
+
 // Mend applies the fixes of a result in memory, safe ones only unless unsafe is
-// true. Each file is proved: the schedules in it are the same, on the same days
-// and as often. A file whose proof fails comes back as an error and is left out.
-// Write a change with [fix.Change.Write].
+// true, and goes on until nothing is left to fix. Each file is proved: the
+// schedules in it are the same, on the same days and as often. A file whose
+// proof fails comes back as an error and is left out. Write a change with
+// [fix.Change.Write].
 func Mend(res *Result, o lint.Options, unsafe bool) ([]Change, []error) {
-	return mend(res, o, fix.Edits(res.Problems, unsafe))
+	changes, errs := mend(res, o, fix.Edits(res.Problems, unsafe))
+	for range mendRounds {
+		if len(changes) == 0 {
+			break
+		}
+		next := rejudge(res, changes, o)
+		more, _ := mend(next, o, fix.Edits(next.Problems, unsafe))
+		if !follow(changes, more) {
+			break
+		}
+	}
+	return changes, errs
+}
+
+// rejudge is the result as it would be with the changes written.
+func rejudge(res *Result, changes []Change, o lint.Options) *Result {
+	read := make([]reading, len(res.Sources))
+	formats := Formats()
+	for i, f := range res.Sources {
+		data := f.Data
+		for j := range changes {
+			if changes[j].Path == f.Path {
+				data = changes[j].After
+			}
+		}
+		read[i] = parse(f.Path, data, formats, &o)
+	}
+	next := collect(&walker{}, read)
+	judge(next, &o, true)
+	return next
+}
+
+// follow puts more on top of the changes, and reports whether that changed any.
+func follow(changes, more []Change) (changed bool) {
+	for i := range changes {
+		for j := range more {
+			if changes[i].Path == more[j].Path && !bytes.Equal(more[j].Before, more[j].After) {
+				changes[i] = changes[i].Then(&more[j])
+				changed = true
+			}
+		}
+	}
+	return changed
 }
 
 // MakePlan chooses a minute for each job that violates a rule; for every job

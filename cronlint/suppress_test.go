@@ -199,7 +199,8 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-// TestMendNginx applies all edits at once: two of them add lines at one place.
+// TestMendNginx applies all edits at once: two of them add lines at one place,
+// and bring a third problem to light, which is mended too.
 func TestMendNginx(t *testing.T) {
 	o := Options{Now: fixedNow}
 	res := lintText(t, "a.conf", "location / {\n  proxy_pass http://a;\n  proxy_cache one;\n}\nserver {\n}\n", o)
@@ -210,7 +211,7 @@ func TestMendNginx(t *testing.T) {
 	if len(changes) != 1 || len(errs) > 0 {
 		t.Fatalf("changes %v, errors %v", changes, errs)
 	}
-	if got := brief(lintText(t, "a.conf", string(changes[0].After), o)); !slices.Equal(got, []string{"3 HS303 note"}) {
+	if got := brief(lintText(t, "a.conf", string(changes[0].After), o)); len(got) > 0 {
 		t.Errorf("after the change: %q in\n%s", got, changes[0].After)
 	}
 }

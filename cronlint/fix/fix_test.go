@@ -59,13 +59,13 @@ func TestProve(t *testing.T) {
 	const before = "0 3 * * 1-5 root /opt/a\n@daily root /opt/b\n"
 	for after, want := range map[string]string{
 		before: "", "7 3 * * 1-5 root /opt/a\n41 0 * * * root /opt/b\n": "",
-		"7 4 * * 1-5 root /opt/a\n@daily root /opt/b\n":      "other hours",
-		"7 3 * * 1-4 root /opt/a\n@daily root /opt/b\n":      "other days",
-		"7,9 3 * * 1-5 root /opt/a\n@daily root /opt/b\n":    "2 starts a day instead of 1",
-		"77 3 * * 1-5 root /opt/a\n@daily root /opt/b\n":     "no longer understood",
-		"@daily root /opt/b\n":                               "2 schedules before the fix, 1 after",
-		"0 3 * * 1-5 root /opt/a\n@reboot root /opt/b\n":     "another interval",
-		"0 3 * * 1-5 2027 root /opt/a\n@daily root /opt/b\n": "another dialect",
+		"7 4 * * 1-5 root /opt/a\n@daily root /opt/b\n":   "other hours",
+		"7 3 * * 1-4 root /opt/a\n@daily root /opt/b\n":   "other days",
+		"7,9 3 * * 1-5 root /opt/a\n@daily root /opt/b\n": "2 starts a day instead of 1",
+		"77 3 * * 1-5 root /opt/a\n@daily root /opt/b\n":  "no longer understood",
+		"@daily root /opt/b\n":                            "2 schedules before the fix, 1 after",
+		"0 3 * * 1-5 root /opt/a\n@reboot root /opt/b\n":  "another interval",
+		"0~5 3 * * 1-5 root /opt/a\n@daily root /opt/b\n": "another dialect",
 	} {
 		c := Change{Path: "etc/crontab", Before: []byte(before), After: []byte(after)}
 		err := Prove(&c, job.Formats(), &lint.Options{})
@@ -139,6 +139,19 @@ func FuzzApply(f *testing.F) {
 		}
 		if after != text[at:] {
 			t.Fatalf("ends with %q, want %q", after, text[at:])
+		}
+	})
+}
+
+func FuzzThen(f *testing.F) {
+	f.Add("0 * * * * a\n0 3 * * * b\n", 0, 1, "37", 12, 13, "5", 0, 2, "9", 13, 14, "7")
+	f.Add("abcdef", 1, 3, "", 4, 4, "xyz", 0, 2, "q", 5, 5, "")
+	f.Fuzz(func(t *testing.T, text string, a, b int, x string, c, d int, y string, e, g int, u string, h, i int, v string) {
+		one := Apply("f", []byte(text), []lint.Edit{edit(a, b, x), edit(c, d, y)})
+		two := Apply("f", one.After, []lint.Edit{edit(e, g, u), edit(h, i, v)})
+		whole := one.Then(&two)
+		if got := Apply("f", []byte(text), whole.Applied); string(got.After) != string(two.After) || len(got.Refused) > 0 {
+			t.Fatalf("%q then %q is %q, the whole gives %q with %v", one.After, two.After, two.After, got.After, whole.Applied)
 		}
 	})
 }
