@@ -69,7 +69,11 @@ func (d *detector) burstAt(s oneOff) toothSeen {
 // oneOffs returns the outliers of one level.
 func (lv level) oneOffs(broad level, looks int) []oneOff {
 	sizes := lv.declustered()
-	n, logP := outliers(sizes)
+	total := 0.0
+	for _, c := range lv.c {
+		total += c
+	}
+	n, logP := outliers(sizes, total)
 	if n == 0 {
 		return nil
 	}
@@ -117,9 +121,13 @@ func (lv level) declustered() []float64 {
 
 // outliers returns how many of the sizes, largest first, stand apart from the
 // rest, and ln of the chance that the rest would have brought one so large.
-func outliers(sizes []float64) (n int, logP float64) {
+// Without enough others to say, two or three bursts that make up most of the
+// series' total events are its way to come and no one-offs.
+func outliers(sizes []float64, total float64) (n int, logP float64) {
+	sum := 0.0
 	for m := 1; m <= min(maxOneOffs, len(sizes)); m++ {
 		z, rest := sizes[m-1], sizes[m:]
+		sum += z
 		if z < spikeEvents {
 			break
 		}
@@ -130,7 +138,7 @@ func outliers(sizes []float64) (n int, logP float64) {
 		switch {
 		case len(rest) >= fewBursts:
 			p = paretoTail(rest, z)
-		case m > 3 || len(rest) > 0 && z < fewLead*rest[0]:
+		case m > 3 || m > 1 && 2*sum > total || len(rest) > 0 && z < fewLead*rest[0]:
 			continue
 		}
 		if p <= math.Log(alpha) {
