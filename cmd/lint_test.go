@@ -49,7 +49,7 @@ func TestLintBadInput(t *testing.T) {
 	}
 	r := runner{}
 	r.run("lint", "bin/crontab").want(t, 0, "skipped bin/crontab: ", "nothing to judge")
-	r.run("lint", "loop").want(t, 2, "loop   not understood", "too many levels of symbolic links")
+	r.run("lint", "loop").want(t, 2, "loop   could not be read", "too many levels of symbolic links")
 	r.run("lint", "pipe").want(t, 2, "not a regular file (use - for standard input)")
 	r.run("lint", "--max-size", "1", "big").want(t, 0, "larger than 1 MiB")
 	r.run("lint", "etc").want(t, 1, "skipped etc/self: link to a folder, not followed", "3 schedules", "[HS110]")
@@ -65,7 +65,7 @@ func TestLintUnreadableFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod("shut", 0o700) })
-	runner{}.run("lint", ".").want(t, 2, "shut   not understood", "permission denied", "[HS110]")
+	runner{}.run("lint", ".").want(t, 2, "shut   could not be read", "permission denied", "[HS110]")
 }
 
 // A crontab of many lines is judged, and the text about it stays short.

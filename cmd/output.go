@@ -68,8 +68,13 @@ func (o *output) check() error {
 // extensions say what format a file has. Those of XML files are shared by
 // several formats: one of them has to be the usual one.
 var extensions = []struct{ ext, format string }{
-	{".txt", "text"}, {".text", "text"}, {".json", "json"}, {".md", "markdown"}, {".markdown", "markdown"},
-	{".sarif", "sarif"}, {".xml", "junit"},
+	{".txt", "text"},
+	{".text", "text"},
+	{".json", "json"},
+	{".md", "markdown"},
+	{".markdown", "markdown"},
+	{".sarif", "sarif"},
+	{".xml", "junit"},
 }
 
 // target takes an argument of -o apart: FORMAT=FILE, or a file whose extension

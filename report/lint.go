@@ -114,10 +114,14 @@ func lintCoverage(paths []string, res *cronlint.Result) []Coverage {
 		if e.Line > 0 && !strings.Contains(text, "line ") {
 			text = fmt.Sprintf("line %d: %s", e.Line, text)
 		}
-		all = append(all, Coverage{
+		c := Coverage{
 			Source: sourcePath(e.File), Kind: "file", Unit: "files", Total: 1, Errors: []string{text},
-			Text: "not understood", Line: e.Line,
-		})
+			Text: "could not be read", Line: e.Line,
+		}
+		if e.Line > 0 {
+			c.Text = "not understood, or only in part"
+		}
+		all = append(all, c)
 	}
 	return all
 }
