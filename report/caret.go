@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
@@ -122,7 +123,7 @@ func (e *Excerpt) columns() (text string, from, to int) {
 			continue
 		}
 		b.WriteRune(r)
-		at += runewidth.RuneWidth(r)
+		at += runeColumns(r)
 	}
 	if i <= e.From {
 		from = at
@@ -131,6 +132,15 @@ func (e *Excerpt) columns() (text string, from, to int) {
 		to = at
 	}
 	return b.String(), from, max(to, from+1)
+}
+
+// runeColumns is how many columns of a terminal a character takes: a mark
+// that combines with the one before takes none.
+func runeColumns(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me) {
+		return 0
+	}
+	return runewidth.RuneWidth(r)
 }
 
 // lines are the three lines of a marked excerpt, without the mark's colour.
