@@ -114,7 +114,7 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 			return fmt.Errorf("--save %s: %w", o.save, err)
 		}
 	}
-	a := querylog.Analyse(sum, querylog.AnalyseOptions{Zone: r.zone})
+	a := querylog.Analyse(sum, querylog.AnalyseOptions{Zone: r.zone, SampleRate: o.rate})
 	if o.at != "" {
 		return r.showTooth(ctx, args, a)
 	}
@@ -140,8 +140,8 @@ func (o *querylogOptions) parse(env Env) (*queryRun, error) {
 	if o.lang != "" && !slices.Contains(report.Langs(), o.lang) {
 		return nil, fmt.Errorf("--lang %s: there are %s", o.lang, strings.Join(report.Langs(), ", "))
 	}
-	if o.rate < 0 {
-		return nil, errors.New("--sample-rate can't be negative")
+	if o.rate != 0 && !(o.rate >= 1 && o.rate <= 1e9) {
+		return nil, errors.New("--sample-rate N: one of N statements was logged, so N is 1 or more")
 	}
 	r := &queryRun{env: env, o: o, zone: zone}
 	r.read = querylog.Options{Zone: zone, From: from, To: to, FoldDigits: o.foldDigits}

@@ -18,7 +18,8 @@ import (
 type analyser struct {
 	s       *Summary
 	o       AnalyseOptions
-	bin     int64 // of the series, ns
+	bin     int64   // of the series, ns
+	rate    float64 // one of so many statements was logged, at least 1
 	span    time.Duration
 	classes []*class // all of them, the most frequent first
 	bursts  map[*class][]Burst
@@ -37,6 +38,7 @@ func Analyse(s *Summary, o AnalyseOptions) *Analysis {
 	s.settle()
 	a := &analyser{s: s, o: o, bursts: map[*class][]Burst{}, results: map[*class]comb.Result{}, out: &Analysis{}}
 	a.prepare()
+	a.findRate()
 	a.sampled()
 	if a.judgeable() {
 		a.findOutages()

@@ -121,6 +121,7 @@ func (a *analyser) herdOf(fam comb.Family) *herd {
 		h.f.Texts += c.texts.distinct()
 	}
 	h.replica, h.single = a.batches(h)
+	a.scaleHerd(h)
 	return h
 }
 
@@ -179,6 +180,7 @@ func (a *analyser) followersOnly(h *herd, fam comb.Family) *herd {
 			h.f.Subject, h.f.Comb, h.f.Teeth = c.shape, &h.comb, h.comb.Teeth
 			h.crowds = a.gather(&h.f, h.classes, h.comb.Teeth)
 			h.f.Second = h.comb.Peak
+			a.scaleHerd(h)
 			return h
 		}
 	}
@@ -238,7 +240,7 @@ func (a *analyser) severity(h *herd) {
 	case h.main.artefact():
 		f.Artefact = true
 		f.note("made by the server, its host or by monitoring")
-	case !h.comb.Harm:
+	case !a.harms(h.comb):
 		f.note(fmt.Sprintf("%.0f statements a tooth: too few to harm", h.comb.Height))
 	case h.main.admin:
 		f.note("connections only: they follow a herd that the log does not show")

@@ -15,6 +15,8 @@ type Analysis struct {
 	Classes    int       // shapes of statements, followers left out
 	Resolution time.Duration
 	Findings   []Finding // the most severe first, then by count
+	SampleRate float64   // counts of findings are those of the log times this; 1 when all was logged
+	MixedRates bool      // sources were sampled at different rates, so counts are as logged
 	Undecided  string    // why nothing can be concluded, "" if something can
 	Need       int       // statements needed when there are too few
 	Coverage   []Coverage
@@ -41,6 +43,7 @@ type Finding struct {
 	Members []Class // the statements that take part, the main one first
 	Count   uint64  // statements in it
 	Of      uint64  // statements of the members in all
+	Error   uint64  // standard error of Count from sampling, 0 when all was logged
 	Source  string  // HS507: the source
 
 	Comb  *comb.Comb   // HS501, HS503, and HS505 with constant spacing
@@ -134,4 +137,7 @@ type Fix struct {
 type AnalyseOptions struct {
 	// Zone is the zone whose wall clock counts. Nil means UTC.
 	Zone *time.Location
+	// SampleRate says that one of so many statements was logged, for sources
+	// that do not say it themselves. 0 and 1 mean that all were.
+	SampleRate float64
 }

@@ -43,10 +43,9 @@ func (a *analyser) missingRows() {
 		if time.Duration(s.last-s.first) < a.span/2 {
 			continue // a burst, not a steady miss
 		}
-		rate := float64(s.repeats) / math.Max(a.span.Seconds(), 1)
 		f := Finding{
 			Rule: "HS506", Severity: rule.Warning, Subject: c.shape, Count: s.n, Of: c.n, Texts: s.texts,
-			Avoidable: s.repeats, Rate: rate, Members: []Class{a.member(c, s.n)},
+			Avoidable: s.repeats, Rate: float64(s.repeats) / math.Max(a.span.Seconds(), 1), Members: []Class{a.member(c, s.n)},
 		}
 		hosts := map[hostID]uint64{}
 		for _, x := range c.starts.list {
@@ -57,6 +56,8 @@ func (a *analyser) missingRows() {
 		f.Hosts, f.HostTotal = a.hostList(hosts)
 		share := float64(s.repeats) / float64(max(a.out.Statements, 1))
 		unknown := c.sentKnown == 0
+		a.scale(&f)
+		rate := f.Rate
 		switch {
 		case unknown && rate < missRate, rate < missNote && share < missShare:
 			continue

@@ -177,6 +177,7 @@ func (a *analyser) oneOff(g spikeGroup) {
 			f.Outage = time.Unix(0, o.to).UTC()
 		}
 	}
+	a.scale(&f)
 	switch conns := crowds[0].connections(); {
 	case f.HostsATooth <= 1 && conns == 1:
 		f.note("one batch from one client over one connection")

@@ -260,6 +260,7 @@ func (a *analyser) storm(o outage, main *class, members []*class, waves []wave, 
 		return cmp.Or(boolCompare(x.Hash != main.hash, y.Hash != main.hash), boolCompare(x.Follower, y.Follower))
 	})
 	_, f.Second = a.peakIn([]*class{main}, storm)
+	a.scale(&f)
 	if growth == 1 && len(waves) > minWaves {
 		f.Comb = stormComb(&f, pause)
 	}

@@ -12,9 +12,9 @@ func (a *analyser) sampled() {
 	for _, v := range a.out.Coverage {
 		f := Finding{Rule: "HS507", Severity: rule.Note, Subject: v.Source, Source: v.Source, Count: v.Read, Of: v.Read}
 		switch {
-		case v.SampleRate > 1:
-			f.Reason = fmt.Sprintf("one of %d was logged (log_slow_rate_limit, by %s)", v.SampleRate, orWord(v.SampleKind, "an unknown rule"))
-			f.Fix.Text = "SET GLOBAL log_slow_rate_limit = 1 while you look; until then counts are about " + fmt.Sprint(v.SampleRate) + " times larger"
+		case a.rateOf(&v) > 1:
+			f.Reason = a.sampling(&v)
+			f.Fix.Text = "SET GLOBAL log_slow_rate_limit = 1 for the minutes in which you look"
 		case v.SampleKind == SampledProcesses:
 			f.Reason = "only statements caught running in the process list were counted: fast ones are missing"
 			f.Fix.Text = "turn performance_schema on: its digests count every statement"
@@ -35,9 +35,22 @@ func (a *analyser) sampled() {
 	}
 }
 
-func orWord(s, other string) string {
-	if s == "" {
-		return other
+// sampling says how a source was sampled, what was made of its counts, and
+// what that hides.
+func (a *analyser) sampling(v *Coverage) string {
+	said := "as the caller says"
+	if v.SampleRate > 0 {
+		said = "log_slow_rate_limit"
 	}
-	return s
+	text := fmt.Sprintf("one of %g was logged (%s)", a.rateOf(v), said)
+	switch v.SampleKind {
+	case "session":
+		text += ": whole connections were logged or left out, so what one connection did is whole, and the error of a count is larger by the root of the statements a connection"
+	case "query":
+		text += ": single statements were left out, so bursts are thinned, and one of few statements may not be there at all"
+	}
+	if a.out.MixedRates {
+		return text + "; other sources were logged at another rate, so counts are those of the logs"
+	}
+	return text + "; counts of findings are multiplied by it"
 }

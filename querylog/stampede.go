@@ -14,7 +14,7 @@ import (
 const (
 	herdCopies  = 50  // identical statements together, from which a stampede harms
 	herdAtOnce  = 30  // of them at once or within a second
-	someCopies  = 20  // from which it is told at all
+	someCopies  = 20  // from which it is told at all, 10 of them logged within a second
 	overMean    = 5.0 // times the rate of its class around it
 	maxFindings = 10000
 )
@@ -33,7 +33,7 @@ func (a *analyser) stampede(c *class) {
 	var list []Burst
 	for _, b := range a.bursts[c] {
 		switch {
-		case b.Count < someCopies, b.Span > time.Duration(maxRunSpan)/2:
+		case a.times(b.Count) < someCopies, b.Span > time.Duration(maxRunSpan)/2:
 		case b.Conns > 0 && b.Conns < 5: // a few connections: one after the other
 		case float64(b.Second) < math.Max(10, overMean*a.around(c, b)):
 		case a.taken(b.Start):
@@ -69,7 +69,8 @@ func (a *analyser) stampede(c *class) {
 	f.Identical = 1
 	slices.SortFunc(list, compareBursts)
 	f.Bursts = list[:min(len(list), MaxBursts)]
-	if top := list[0]; top.Count < herdCopies || top.Count <= 3*uint64(top.Hosts) || max(f.AtOnce, f.Second) < herdAtOnce {
+	a.scale(&f)
+	if top := f.Bursts[0]; top.Count < herdCopies || top.Count <= 3*uint64(top.Hosts) || max(f.AtOnce, f.Second) < herdAtOnce {
 		f.note(fmt.Sprintf("at most %d copies together, %d within a second", top.Count, f.Second))
 	}
 	f.Causes = a.stampedeCauses(&f, c, list)

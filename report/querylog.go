@@ -131,6 +131,12 @@ func (q *QueryLog) asides() []string {
 	if a.Throttled > 0 {
 		notes = append(notes, fmt.Sprintf("left out: %s about statements that the server suppressed", Count(a.Throttled, "lines")))
 	}
+	switch {
+	case a.MixedRates:
+		notes = append(notes, "the sources were sampled at different rates: counts are those of the logs")
+	case a.SampleRate > 1:
+		notes = append(notes, fmt.Sprintf("one logged statement stands for %s: counts of findings are multiplied by that, records are not; clients and texts are lower bounds", Float(a.SampleRate)))
+	}
 	f := a.Folded
 	if f.Classes > 0 {
 		notes = append(notes, fmt.Sprintf("memory is bounded: %s (%s) were folded into one", Count(f.Classes, "rare shapes"), Count(f.Events, "statements")))
@@ -166,9 +172,21 @@ func (q *QueryLog) graph() Graph {
 	if s == nil || s.Total() == 0 {
 		s = q.Summary.Starts()
 	}
+	if r := q.Analysis.SampleRate; r > 1 {
+		s = timesSeries(s, r)
+	}
 	g := seriesGraph(s, q.Analysis.From, q.Analysis.To, title)
 	g.Unit = "queries/s"
 	return g
+}
+
+// timesSeries multiplies the counts of a series, which may be a sample.
+func timesSeries(s *comb.Series, rate float64) *comb.Series {
+	out := comb.NewSeries(s.BinWidth())
+	for b := range s.Bins() {
+		out.Add(b.At, uint64(math.Round(float64(b.N)*rate)))
+	}
+	return out
 }
 
 func (q *QueryLog) table() Table {
@@ -250,7 +268,7 @@ func queryMessage(f *querylog.Finding) string {
 	case "HS506":
 		return fmt.Sprintf("%s: the same missing row is asked for again and again", subject)
 	case "HS507":
-		return fmt.Sprintf("%s is sampled or cut off: its counts are lower bounds", Clean(f.Source))
+		return fmt.Sprintf("%s does not hold every statement, so counts mislead", Clean(f.Subject))
 	default:
 		return subject
 	}
@@ -271,6 +289,9 @@ func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 	}
 	if line := burstLine(f, clock); line != "" {
 		lines = append(lines, line)
+	}
+	if f.Error > 0 {
+		lines = append(lines, fmt.Sprintf("Estimated from a sample: %s ± %s (one standard error).", Count(f.Count, "queries"), Int(f.Error)))
 	}
 	if f.HostTotal > 0 {
 		lines = append(lines, fmt.Sprintf("From %s: %s.", Count(f.HostTotal, "clients"), hostList(f.Hosts)))
