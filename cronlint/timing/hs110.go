@@ -189,12 +189,13 @@ func (a *analysis) moveToo(problem *lint.Problem, s *subject) {
 	}
 	if problem.Fix == nil {
 		whole := *m.Edit
+		whole.With = slices.Clip(whole.With)
 		problem.Fix, problem.Advice = &whole, cmp.Or(problem.Advice, whole.Text)
 		return
 	}
 	one := *m.Edit
 	one.With = nil
-	problem.Fix.With = slices.Concat(problem.Fix.With, []lint.Edit{one}, m.Edit.With)
+	problem.Fix.With = append(append(problem.Fix.With, one), m.Edit.With...)
 }
 
 // often says how many times a year something happens, in the words people use.
