@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -44,13 +43,10 @@ func TestLintBadInput(t *testing.T) {
 	if err := os.Symlink(".", "etc/self"); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
-		t.Fatal(err)
-	}
 	r := runner{}
 	r.run("lint", "bin/crontab").want(t, 0, "skipped bin/crontab: ", "nothing to judge")
 	r.run("lint", "loop").want(t, 2, "loop   could not be read", "too many levels of symbolic links")
-	r.run("lint", "pipe").want(t, 2, "not a regular file (use - for standard input)")
+	r.run("lint", os.DevNull).want(t, 2, "not a regular file (use - for standard input)")
 	r.run("lint", "--max-size", "1", "big").want(t, 0, "larger than 1 MiB")
 	r.run("lint", "etc").want(t, 1, "skipped etc/self: link to a folder, not followed", "3 schedules", "[HS110]")
 	runner{stdin: "\x00"}.run("lint", "-").want(t, 0, "skipped stdin: ")
@@ -71,12 +67,12 @@ func TestLintUnreadableFolder(t *testing.T) {
 // A crontab of many lines is judged, and the text about it stays short.
 func TestLintLongCrontab(t *testing.T) {
 	var b strings.Builder
-	for range 5000 {
+	for range 3000 {
 		b.WriteString("17 4 * * 1 root /usr/local/bin/job\n")
 	}
 	inFolder(t, map[string]string{"etc/crontab": b.String()})
 	got := runner{}.run("lint", "--rule", "HS110", "etc")
-	got.want(t, 1, "5,000 schedules", "5000 jobs start in the same minute", "and 4,996 more")
+	got.want(t, 1, "3,000 schedules", "3000 jobs start in the same minute", "and 2,996 more")
 	if len(got.stdout) > 10_000 {
 		t.Errorf("%d bytes of text for one finding", len(got.stdout))
 	}
