@@ -62,10 +62,10 @@ func TestTTLSaveAndMerge(t *testing.T) {
 		runner{}.run("ttl", "redis://"+s.Addr, "--save", file).want(t, exitFindings)
 		files = append(files, file)
 	}
-	runner{}.run("ttl", files[0], files[1]).want(t, exitFindings, "1000 of its 1000 keys", "product:*:view expires as a herd")
+	runner{}.run("ttl", files[0], files[1]).want(t, exitFindings, "1,000 of its 1,000 keys", "product:*:view expires as a herd")
 	both := filepath.Join(dir, "both.hs")
 	runner{}.run("ttl", files[0], files[1], "--save", both).want(t, exitFindings)
-	runner{}.run("ttl", both).want(t, exitFindings, "1000 of its 1000 keys")
+	runner{}.run("ttl", both).want(t, exitFindings, "1,000 of its 1,000 keys")
 }
 
 func TestTTLSmallAndEmpty(t *testing.T) {
@@ -263,7 +263,7 @@ func TestTTLChurn(t *testing.T) {
 	got := runner{}.run("ttl", "redis://"+s.Addr, "--rate", "20000")
 	close(stop)
 	<-stopped
-	got.want(t, exitFindings, "product:*:view expires as a herd", "5000 of its 5000 keys")
+	got.want(t, exitFindings, "product:*:view expires as a herd", "5,000 of its 5,000 keys")
 	got.never(t, "churn:* expires as a herd", "user:*:profile expires as a herd")
 }
 
@@ -293,5 +293,5 @@ func TestTTLSecondLook(t *testing.T) {
 		write()
 	}()
 	runner{}.run("ttl", "redis://"+s.Addr, "--second-look", (2*time.Second).String()).
-		want(t, exitFindings, "TTL 600")
+		want(t, exitFindings, "a TTL of 600 s")
 }

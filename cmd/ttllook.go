@@ -93,7 +93,7 @@ func (l *closerLook) inspect(ctx context.Context) []string {
 			l.sum.ObserveType(d.Name, d.Type)
 		}
 		if d.HasIdle && d.Idle < maxIdle && l.expires[i] > 0 {
-			l.sum.ObserveLife(d.Name, time.UnixMilli(l.expires[i]).Sub(now)+d.Idle)
+			l.sum.ObserveLife(d.Name, time.UnixMilli(l.expires[i]).Sub(now), d.Idle)
 		}
 	}
 	return nil

@@ -319,6 +319,8 @@ func herdOf(f *ttlhist.Finding, h *ttlhist.Herd) *Herd {
 	}
 	if h.Base.TTL > 0 {
 		out.TTLEvidence = h.Base.From.String()
+	}
+	if !h.BornFrom.IsZero() {
 		from, to := h.BornFrom.UTC(), h.BornTo.UTC()
 		out.BornFrom, out.BornTo = &from, &to
 	}
@@ -334,8 +336,8 @@ func (r *TTL) herdLines(f *ttlhist.Finding, h *ttlhist.Herd, clock Clock) []stri
 	}
 	next += fmt.Sprintf(", at %s; busiest second %s keys.", clock.Time(h.Next.From), r.estimate(h.Busiest))
 	lines = append(lines, next)
-	if h.Base.TTL > 0 && !h.BornFrom.IsZero() {
-		lines = append(lines, fmt.Sprintf("Born: %s keys were all written within %s at %s with TTL %s (told by the %s).",
+	if !h.BornFrom.IsZero() {
+		lines = append(lines, fmt.Sprintf("Born: %s keys were all written within %s at %s with a TTL of %s s (told by the %s).",
 			r.estimate(h.Largest.Keys), Dur(max(h.BornTo.Sub(h.BornFrom), time.Second).Round(100*time.Millisecond)), clock.Time(h.BornFrom), Seconds(h.Base.TTL), h.Base.From))
 	}
 	return append(lines, fmt.Sprintf("By chance as many would fall together with %s (%s).", Probability(h.Log10P), f.Confidence))

@@ -56,7 +56,8 @@ type Info struct {
 	Hits, Misses uint64
 	// Evicted and Expired count removed keys since the server's start.
 	Evicted, Expired uint64
-	// Now is the server's clock when the answer was made; zero when it was not told.
+	// Now is the server's clock when the answer was made. Of a Redis that does not tell it, it is this machine's, and
+	// Missing says so; zero elsewhere.
 	Now time.Time
 	// DBs maps the number of each non-empty database to its keys and to those of them with an expiry.
 	DBs map[int]DBInfo

@@ -18,7 +18,7 @@ var accessCommands = []accessCommand{
 	{"scan", "names of the keys, page by page", false},
 	{"pexpiretime", "absolute expiry of each key (Redis 7.0 and later)", true},
 	{"pttl", "remaining life of each key, where PEXPIRETIME is missing", false},
-	{"time", "the server's clock, needed with PTTL", true},
+	{"time", "the server's clock, needed with PTTL and where INFO does not tell it", true},
 	{"type", "type of the few keys that a finding names", true},
 	{"object|idletime", "time since the last access of those keys", true},
 	{"object|freq", "access counter of those keys, under an LFU policy", true},

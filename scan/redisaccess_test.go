@@ -293,6 +293,7 @@ func TestRedisForbidden(t *testing.T) {
 		{forbid: "pexpiretime -time", note: "this machine's clock"},
 		{forbid: "pexpiretime -pttl", fatal: "PTTL"},
 		{forbid: "info", note: "INFO"},
+		{forbid: "info -time", note: "this machine's is used"},
 		{forbid: "dbsize", note: "number of keys is unknown"},
 		{forbid: "ping"},
 		{forbid: "info -dbsize -select", note: "INFO"},
@@ -320,6 +321,9 @@ func TestRedisForbidden(t *testing.T) {
 			}
 			if text := fmt.Sprint(r.Coverage(), info.Missing); !strings.Contains(text, c.note) {
 				t.Errorf("%s does not say %q", text, c.note)
+			}
+			if off := time.Since(info.Now).Abs(); off > time.Minute {
+				t.Errorf("the server's clock is %v off", off)
 			}
 		})
 	}

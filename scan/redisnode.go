@@ -232,18 +232,35 @@ func (n *node) loadInfo(ctx context.Context) error {
 	return n.use(ctx, 0, func(ctx context.Context, c *redis.Client) error {
 		text, err := c.Info(ctx).Result()
 		if missing, ok := commandError(n.name, "info", err); ok {
-			n.info = Info{Missing: []string{missing.Error()}}
-			return nil
-		}
-		if err != nil && !isErrorReply(err) {
+			n.info = Info{Missing: []string{missing.Error()}, DBs: make(map[int]DBInfo)}
+		} else if err != nil && !isErrorReply(err) {
 			return err
+		} else {
+			n.info = parseInfo(text)
 		}
-		n.info = parseInfo(text)
-		if !n.info.Now.IsZero() {
-			n.clockOffset = time.Until(n.info.Now)
+		if n.info.Now.IsZero() { // INFO has it since Redis 6.2
+			if err := n.askTime(ctx, c); err != nil {
+				return err
+			}
 		}
+		n.clockOffset = time.Until(n.info.Now)
 		return nil
 	})
+}
+
+// askTime reads the server's clock, or ours if it refuses.
+func (n *node) askTime(ctx context.Context, c *redis.Client) error {
+	now, err := c.Time(ctx).Result()
+	switch {
+	case err == nil:
+		n.info.Now = now.UTC()
+	case isErrorReply(err):
+		n.info.Now = time.Now().UTC()
+		n.info.Missing = append(n.info.Missing, n.name+": the server's clock, so this machine's is used")
+	default:
+		return err
+	}
+	return nil
 }
 
 func isErrorReply(err error) bool {

@@ -336,6 +336,45 @@ func TestIdleTimesTellTheTTL(t *testing.T) {
 	}
 }
 
+// Keys that are read all the time have idle times of about zero: what remains
+// is then no TTL.
+func TestShortIdleTimesTellNothing(t *testing.T) {
+	s := &Summary{}
+	s.Begin(Source{Now: time.UnixMilli(testNow)})
+	r := rand.New(rand.NewPCG(6, 2))
+	for _, k := range burst(r, "frag:%d", 60, 20*time.Minute, 2*time.Second) {
+		s.Add(&k)
+		s.ObserveLife(k.Name, time.Duration(k.ExpireMS-testNow)*time.Millisecond, time.Duration(r.IntN(2))*time.Second)
+	}
+	f := herdOfPattern(Analyse(s, Options{}), "frag:*")
+	if f == nil || f.Herd.Base.From == LeftPlusIdle || !f.Herd.BornFrom.IsZero() {
+		t.Fatalf("%+v, want a herd whose birth is not known", f)
+	}
+}
+
+// Deadlines on the full minute say nothing about when the keys were written,
+// and without a tooth ahead there is no herd to describe.
+func TestPinnedDeadlinesHaveNoBirth(t *testing.T) {
+	const minute = 60_000
+	next := (testNow/minute + 2) * minute
+	for teeth, want := range map[int]bool{1: true, 40: false} {
+		s := &Summary{}
+		s.Begin(Source{Now: time.UnixMilli(testNow)})
+		for i := range 200 {
+			k := scan.Key{Name: fmt.Appendf(nil, "page:%d", i), ExpireMS: next + int64(i%teeth*minute), HasIdle: true, Idle: time.Minute}
+			s.Add(&k)
+		}
+		for _, f := range Analyse(s, Options{}).Findings {
+			switch {
+			case f.Herd != nil && (f.Herd.Next.Keys == 0 || !f.Herd.BornFrom.IsZero()):
+				t.Errorf("%d teeth: %s: next tooth %+v, born %v", teeth, f.Rule, f.Herd.Next, f.Herd.BornFrom)
+			case f.Rule == "HS407" && (f.Herd != nil) != want:
+				t.Errorf("%d teeth: HS407 with herd %+v", teeth, f.Herd)
+			}
+		}
+	}
+}
+
 func TestRulesAreComplete(t *testing.T) {
 	for i, r := range Rules() {
 		if want := fmt.Sprintf("HS40%d", i+1); r.ID != want {

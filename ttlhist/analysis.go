@@ -123,8 +123,9 @@ func (e TTLEvidence) String() string {
 	}
 }
 
-// A Finding is one thing found. Exactly one of the detail pointers is set,
-// by rule: Herd for HS401, HS407 and HS408, Names for the others.
+// A Finding is one thing found. At most one of the detail pointers is set, by
+// rule: Herd for HS401, HS408 and those of HS407 that have a tooth ahead, Names
+// for the others.
 type Finding struct {
 	Rule       string // "HS401"
 	Severity   rule.Severity
@@ -174,7 +175,7 @@ type Herd struct {
 	Largest   Tooth // the tooth with the busiest second
 	Spacing   time.Duration
 	Base      BaseTTL
-	BornFrom  time.Time // when the largest tooth was written; zero: base TTL unknown
+	BornFrom  time.Time // when the largest tooth was written; zero: not known
 	BornTo    time.Time
 	Log10P    float64 // of the most certain tooth
 	Pinned    Pin     // the deadlines sit on the wall clock

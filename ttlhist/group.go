@@ -77,13 +77,28 @@ func (g *group) add(k *scan.Key, hash uint64, now int64, precise bool) {
 		g.originals.raise(secondLevel)
 		g.originals.add(k.TTL.Milliseconds(), 1)
 	}
-	if life := k.ExpireMS - now + k.Idle.Milliseconds(); k.HasIdle && now > 0 && k.Idle >= 2*time.Second && k.Idle.Milliseconds()*10 >= life {
-		g.lives.raise(secondLevel)
-		g.lives.add(life, 1)
+	if k.HasIdle && now > 0 {
+		g.addLife(time.Duration(k.ExpireMS-now)*time.Millisecond, k.Idle)
 	}
 	if k.HasFreq {
 		g.addHot(hotKey{Freq: k.Freq, Hash: hash, Expire: k.ExpireMS, Now: now})
 	}
+}
+
+// addLife counts the remaining plus the idle time of a key as its TTL, if it
+// was idle for long enough: of a key that is read all the time the sum is what
+// remains, and says nothing.
+func (g *group) addLife(left, idle time.Duration) {
+	const (
+		shortest = 2 * time.Second
+		share    = 10 // of the sum, one part in so many
+	)
+	life := left + idle
+	if idle < shortest || idle < life/share {
+		return
+	}
+	g.lives.raise(secondLevel)
+	g.lives.add(life.Milliseconds(), 1)
 }
 
 func (g *group) addType(name string, n uint64) {

@@ -57,7 +57,7 @@ func (a *analyser) herd(g *Group) *Herd {
 		}
 		h.Log10P = min(h.Log10P, t.Log10P)
 	}
-	if h.Base.TTL > 0 {
+	if h.Base.TTL > 0 && h.Pinned == NotPinned { // a deadline set as a time of day says nothing about the birth
 		h.BornFrom, h.BornTo = h.Largest.From.Add(-h.Base.TTL), h.Largest.To.Add(-h.Base.TTL)
 	}
 	h.Jitter = a.jitter(g, h)

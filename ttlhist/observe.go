@@ -2,14 +2,14 @@ package ttlhist
 
 import "time"
 
-// ObserveLife adds the remaining plus the idle time of one key, as evidence
-// for the TTL of its group: for a key that was not read since it was written
-// the two add up to its TTL; for others to less.
-func (s *Summary) ObserveLife(name []byte, life time.Duration) {
+// ObserveLife adds the remaining and the idle time of one key, as evidence for
+// the TTL of its group: for a key that was not read since it was written the
+// two add up to its TTL; for others to less. A short idle time is no evidence
+// and is left out.
+func (s *Summary) ObserveLife(name []byte, left, idle time.Duration) {
 	s.prepare()
 	g := s.find(name)
-	g.lives.raise(secondLevel)
-	g.lives.add(life.Milliseconds(), 1)
+	g.addLife(left, idle)
 	s.fit(g)
 }
 
