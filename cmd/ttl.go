@@ -173,7 +173,7 @@ func (o *ttlOptions) analysis() (ttlhist.Options, error) {
 func parseKind(text string) (ttlhist.KindRule, error) {
 	name, pattern, ok := strings.Cut(text, "=")
 	if !ok {
-		return ttlhist.KindRule{}, fmt.Errorf("--kind %s: write KIND=REGEXP, for example lock=^mutex:", text)
+		return ttlhist.KindRule{}, fmt.Errorf("--kind %s: write KIND=REGEXP, such as lock=^mutex", text)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
