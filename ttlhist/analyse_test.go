@@ -385,3 +385,17 @@ func TestRulesAreComplete(t *testing.T) {
 		}
 	}
 }
+
+// A TTL that is known of a few keys of a herd is not that of all.
+func TestCommonBaseNeedsHalfOfTheKeys(t *testing.T) {
+	a := &analyser{Analysis: &Analysis{Groups: []Group{
+		{Pattern: "page:*", Base: BaseTTL{TTL: time.Hour, From: Original}}, {Pattern: "board:*"},
+	}}}
+	teeth := []Tooth{{To: time.UnixMilli(testNow).Add(time.Minute)}}
+	for keys, want := range map[uint64]time.Duration{1000: time.Hour, 999: 0} {
+		got := a.commonBase(map[string]*Member{"page:*": {Keys: keys}, "board:*": {Keys: 1000}}, teeth)
+		if got.TTL != want {
+			t.Errorf("known of %d keys, unknown of 1000: TTL %s, want %s", keys, got.TTL, want)
+		}
+	}
+}

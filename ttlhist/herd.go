@@ -81,6 +81,9 @@ func herdConfidence(h *Herd) Confidence {
 	return Likely
 }
 
+// moment is the longest tooth whose keys die in what people call one moment.
+const moment = time.Minute
+
 // herdWords says what a herd is and what to do.
 func (a *analyser) herdWords(g *Group, h *Herd) (why, fix string) {
 	why = fmt.Sprintf("%s of its %s keys with a TTL expire within %s.", thousands(h.Keys), thousands(g.WithTTL), span(h.Largest))
@@ -97,7 +100,11 @@ func (a *analyser) herdWords(g *Group, h *Herd) (why, fix string) {
 	case g.Kind == Session:
 		why += " Their users are logged out in that moment, and whatever rebuilds a session is asked for all of them at once."
 	default:
-		why += " Each one read after that is a cache miss in the same moment for whatever refills it."
+		why += " Each one read after that is a cache miss"
+		if h.Largest.To.Sub(h.Largest.From) < moment {
+			why += " in the same moment"
+		}
+		why += " for whatever refills it."
 	}
 	return why, h.remedy()
 }
@@ -127,6 +134,9 @@ func span(t Tooth) string { return shortest(t.To.Sub(t.From)) }
 func shortest(d time.Duration) string {
 	if d < time.Second {
 		return "1 s"
+	}
+	if d >= time.Minute {
+		return seconds(d)
 	}
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
@@ -262,7 +272,7 @@ func (a *analyser) crossHerd(u *Group, belongs func(*Group) bool) {
 	g := *u
 	g.Teeth, g.Spacing, g.Width = teeth, spacing(teeth), medianWidth(teeth)
 	g.InTeeth = float64(keysIn(teeth)) / float64(max(1, u.WithTTL))
-	g.Base = a.commonBase(patterns, teeth)
+	g.Base = a.commonBase(members, teeth)
 	h := a.herd(&g)
 	h.Pinned = NotPinned
 	for _, m := range members {
@@ -361,19 +371,30 @@ func (a *analyser) crosses(t Tooth, parts []Member) bool {
 }
 
 // commonBase is the base TTL of several patterns: the one that is known of
-// all that have one.
-func (a *analyser) commonBase(patterns []string, teeth []Tooth) BaseTTL {
+// all that have one, if these hold at least half of the keys.
+func (a *analyser) commonBase(members map[string]*Member, teeth []Tooth) BaseTTL {
 	b := BaseTTL{AtLeast: a.left(teeth[len(teeth)-1].To.UnixMilli())}
 	b.Next = comb.NextHuman(b.AtLeast)
+	unknown := b
+	var known, all uint64
 	for i := range a.Groups {
 		g := &a.Groups[i]
-		if !slices.Contains(patterns, g.Pattern) || g.Base.TTL == 0 {
+		m := members[g.Pattern]
+		if m == nil {
+			continue
+		}
+		all += m.Keys
+		if g.Base.TTL == 0 {
 			continue
 		}
 		if b.TTL != 0 && b.TTL != g.Base.TTL {
-			return BaseTTL{AtLeast: b.AtLeast, Next: b.Next}
+			return unknown
 		}
+		known += m.Keys
 		b.TTL, b.Jitter, b.From = g.Base.TTL, g.Base.Jitter, g.Base.From
+	}
+	if 2*known < all {
+		return unknown
 	}
 	return b
 }
