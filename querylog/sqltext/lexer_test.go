@@ -216,6 +216,29 @@ func TestSkipNumbers(t *testing.T) {
 	}
 }
 
+func TestStringEnd(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const alphabet = "ab''\\\"cdefghijklmn\x00\xff"
+	for range 50_000 {
+		b := make([]byte, 1+r.IntN(30))
+		for i := range b {
+			b[i] = alphabet[r.IntN(len(alphabet))]
+		}
+		wantEnd, wantClosed := len(b), false
+		for i := 1; i < len(b); i++ {
+			if b[i] == '\\' || b[i] == b[0] && i+1 < len(b) && b[i+1] == b[0] {
+				i++
+			} else if b[i] == b[0] {
+				wantEnd, wantClosed = i+1, true
+				break
+			}
+		}
+		if end, closed := stringEnd(b, 0, b[0]); b[0] != '\\' && (end != wantEnd || closed != wantClosed) {
+			t.Fatalf("%q: %d %v, want %d %v", b, end, closed, wantEnd, wantClosed)
+		}
+	}
+}
+
 func FuzzLexer(f *testing.F) {
 	for _, s := range []string{"select 'a", "insert into t values (1),(2", "a in (1,2", "/*! x", "limit 1 offset", "((((", "0x", "1e", "a.", "@@x:=-5", "_utf8'x'", "in(null,true)"} {
 		f.Add([]byte(s))
