@@ -37,37 +37,57 @@ func (a *analyser) combs() {
 // the work and hides nothing but combs faster than some five seconds.
 const longLog = 2 * time.Hour
 
+// fineTooth is how narrow teeth are that a look in fine bins tells more about.
+const fineTooth = 3 * time.Second
+
 // families finds the combs of all statements. Long logs are looked at in
-// whole seconds first; what shows a comb is then looked at in fine bins.
+// whole seconds first; what shows narrow teeth is then looked at in fine bins.
 func (a *analyser) families() []comb.Family {
 	fine := time.Duration(a.bin)
 	if fine >= time.Second || a.span < longLog {
 		return a.detect(a.classes, fine)
 	}
 	coarse := a.detect(a.classes, time.Second)
+	narrow := map[*class]bool{}
+	var wide []comb.Family
+	for _, f := range coarse {
+		if f.Comb.Width > fineTooth {
+			wide = append(wide, f)
+			continue
+		}
+		for _, m := range f.Members {
+			narrow[a.classes[m.Index]] = true
+		}
+	}
 	var again []*class
 	for _, c := range a.classes {
-		member := slices.ContainsFunc(coarse, func(f comb.Family) bool {
-			return slices.ContainsFunc(f.Members, func(m comb.Member) bool { return a.classes[m.Index] == c })
-		})
-		if member {
+		if narrow[c] {
 			again = append(again, c)
 		}
 	}
 	if len(again) == 0 {
-		return nil
-	}
-	families := a.detect(again, fine)
-	if len(families) == 0 {
 		return coarse
 	}
-	for i := range families {
-		for k := range families[i].Members {
-			m := &families[i].Members[k]
-			m.Index = slices.Index(a.classes, again[m.Index])
-		}
+	found := a.detect(again, fine)
+	if len(found) == 0 {
+		return coarse
 	}
-	return families
+	out := wide
+	for _, f := range found {
+		if slices.ContainsFunc(wide, func(w comb.Family) bool { return samePeriod(w.Comb, f.Comb) && f.Comb.Width > fineTooth }) {
+			continue // of a class that is in both
+		}
+		for k := range f.Members {
+			f.Members[k].Index = slices.Index(a.classes, again[f.Members[k].Index])
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// samePeriod says whether two combs differ by at most one percent.
+func samePeriod(a, b comb.Comb) bool {
+	return math.Abs(float64(a.Period)/float64(b.Period)-1) < 0.01
 }
 
 // detect runs the detector over classes and keeps what it finds in each.

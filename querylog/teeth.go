@@ -2,6 +2,7 @@ package querylog
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"time"
@@ -158,28 +159,31 @@ type second struct {
 
 // seconds adds up classes by the second; only seconds with statements are listed.
 func seconds(classes []*class) []second {
-	sums := map[int64]uint64{}
+	const page = 1 << 12 // seconds
+	pages := map[int64]*[page]uint64{}
 	for _, c := range classes {
-		last, n := int64(-1), uint64(0)
+		var p *[page]uint64
+		at := int64(-1)
 		for _, x := range c.starts.list {
 			sec := x.at() / int64(time.Second)
-			if sec != last {
-				if n > 0 {
-					sums[last] += n
+			if sec/page != at {
+				at = sec / page
+				if p = pages[at]; p == nil {
+					p = new([page]uint64)
+					pages[at] = p
 				}
-				last, n = sec, 0
 			}
-			n += x.n()
-		}
-		if n > 0 {
-			sums[last] += n
+			p[sec%page] += x.n()
 		}
 	}
-	out := make([]second, 0, len(sums))
-	for sec, n := range sums {
-		out = append(out, second{sec * int64(time.Second), n})
+	var out []second
+	for _, at := range slices.Sorted(maps.Keys(pages)) {
+		for i, n := range pages[at] {
+			if n > 0 {
+				out = append(out, second{(at*page + int64(i)) * int64(time.Second), n})
+			}
+		}
 	}
-	slices.SortFunc(out, func(x, y second) int { return cmp.Compare(x.at, y.at) })
 	return out
 }
 
