@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -195,10 +196,13 @@ func render(w io.Writer, d *report.Document, format string, style report.Style) 
 // writeFile writes by a temporary file and a rename, so that a reader never
 // sees half a report and a failed run leaves the old one in place.
 func writeFile(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return writeOver(path, write)
+	}
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return err
+		return withoutPath(err)
 	}
 	defer os.Remove(tmp)
 	if err := write(f); err != nil {
@@ -208,5 +212,32 @@ func writeFile(path string, write func(io.Writer) error) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(tmp, path)
+	return withoutPath(os.Rename(tmp, path))
+}
+
+// writeOver writes to what a file must not take the place of: a pipe, a device.
+func writeOver(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return withoutPath(err)
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// withoutPath takes the name of the temporary file out of an error: the user
+// knows the file by another name.
+func withoutPath(err error) error {
+	var path *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }

@@ -154,8 +154,11 @@ func (o *ttlOptions) analysis() (ttlhist.Options, error) {
 	if a.Now, _, err = window(o.now, "", zone); err != nil {
 		return a, fmt.Errorf("--now %s: not a time (RFC 3339, 2026-11-03 10:00, or Unix seconds)", o.now)
 	}
-	if o.target < 0 || o.budget < 0 {
-		return a, errors.New("--target and --budget can't be negative")
+	if !(o.target >= 0) || !(o.budget >= 0) || o.secondLook < 0 || o.top < 0 { // NaN is neither
+		return a, errors.New("--target, --budget, --second-look and --top can't be negative")
+	}
+	if o.scan.Timeout <= 0 {
+		return a, fmt.Errorf("--timeout %s: it must be longer than 0", o.scan.Timeout)
 	}
 	for _, text := range o.kinds {
 		k, err := parseKind(text)

@@ -137,6 +137,11 @@ func TestTTLBadServers(t *testing.T) {
 		{"a bad kind", "redis://" + open.Addr, []string{"--kind", "mutex=x"}, nil, []string{"--kind"}},
 		{"a bad language", "redis://" + open.Addr, []string{"--lang", "cobol"}, nil, []string{"--lang cobol"}},
 		{"a bad duty", "redis://" + open.Addr, []string{"--duty", "7"}, nil, []string{"duty"}},
+		{"a duty that is no number", "redis://" + open.Addr, []string{"--duty", "NaN"}, nil, []string{"duty"}},
+		{"a target that is no number", "redis://" + open.Addr, []string{"--target", "NaN"}, nil, []string{"--target"}},
+		{"a pause that is over already", "redis://" + open.Addr, []string{"--second-look", "-1s"}, nil, []string{"--second-look"}},
+		{"no time to answer", "redis://" + open.Addr, []string{"--timeout", "0s"}, nil, []string{"--timeout"}},
+		{"an address without a scheme", open.Addr, nil, nil, []string{"redis://" + open.Addr}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := []string{"ttl"}
@@ -231,7 +236,9 @@ func TestTTLOutputFiles(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes", path, err, len(text))
 		}
 	}
-	runner{}.run("ttl", "redis://"+s.Addr, "-o", filepath.Join(dir, "none", "r.md")).want(t, exitError, "no such file or directory")
+	got := runner{}.run("ttl", "redis://"+s.Addr, "-o", filepath.Join(dir, "none", "r.md"))
+	got.want(t, exitError, filepath.Join(dir, "none", "r.md")+": no such file or directory")
+	got.never(t, ".tmp")
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v", left)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -104,8 +106,12 @@ func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReadi
 
 // unread is the reading of a source of which nothing was read.
 func unread(s ttlSource, err error) *ttlReading {
+	why := plainError(err)
+	if _, _, address := net.SplitHostPort(s.path); address == nil && errors.Is(err, fs.ErrNotExist) {
+		why += fmt.Sprintf(" (of a server, give the URL: redis://%[1]s or memcached://%[1]s)", s.name())
+	}
 	return &ttlReading{coverage: []report.Coverage{{
-		Source: s.name(), Kind: "unknown", Unit: "keys", Errors: []string{plainError(err)}, Text: "nothing read",
+		Source: s.name(), Kind: "unknown", Unit: "keys", Errors: []string{why}, Text: "nothing read",
 	}}}
 }
 

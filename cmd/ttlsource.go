@@ -63,7 +63,7 @@ func sourceOf(arg string) (ttlSource, error) {
 	case scan.IsRedisURL(arg), scan.IsMemcachedURL(arg):
 		return ttlSource{url: arg}, nil
 	case strings.Contains(arg, "://"):
-		return ttlSource{}, fmt.Errorf("%s: unknown kind of address; there are redis://, rediss://, unix:// and memcached://", scan.Redact(arg))
+		return ttlSource{}, fmt.Errorf("%s: unknown kind of address; there are redis://, rediss://, unix://, redis-cluster://, redis-sentinel:// and memcached://", scan.Redact(arg))
 	default:
 		return ttlSource{path: arg}, nil
 	}

@@ -40,7 +40,7 @@ const (
 // problemText has the sentence for each problem and the way out.
 var problemText = map[Problem][2]string{
 	ProblemUnknown:       {"cannot be read", ""},
-	ProblemRefused:       {"connection refused", "is the server running, and are host and port right?"},
+	ProblemRefused:       {"connection refused", "is the server running, and is the address right?"},
 	ProblemUnknownHost:   {"unknown host", "is the name right, and does it resolve on this machine?"},
 	ProblemTimeout:       {"no answer in time", "is a firewall in between, or is the port one that speaks TLS (rediss://) or not Redis at all?"},
 	ProblemClosed:        {"the server closed the connection", "if the port speaks TLS, use rediss://; else see the server's log"},
@@ -203,7 +203,7 @@ func problemOf(err error) Problem {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 		return ProblemClosed
-	case strings.Contains(err.Error(), "can't parse"), errors.Is(err, errReply):
+	case strings.Contains(err.Error(), "can't parse"), strings.Contains(err.Error(), "redis: invalid reply"), errors.Is(err, errReply):
 		return ProblemNotRedis
 	}
 	return ProblemUnknown

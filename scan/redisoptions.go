@@ -82,8 +82,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.Servers = defaultServers
 	}
 	switch {
-	case o.Duty < 0 || o.Duty > 1:
-		return o, fmt.Errorf("duty %g is not between 0 and 1", o.Duty)
+	case !(o.Duty > 0 && o.Duty <= 1): // NaN too
+		return o, fmt.Errorf("duty %g is not above 0 and at most 1", o.Duty)
 	case o.Sample < 0 || o.Sample > 1:
 		return o, fmt.Errorf("sample %g is not between 0 and 1", o.Sample)
 	case o.Rate < 0 || o.PageKeys < 0 || o.Servers < 0:
