@@ -106,10 +106,7 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 	if err != nil {
 		return err
 	}
-	// What is kept of a log is small and long-lived, and reading makes little
-	// garbage: collecting twice as often costs no time to speak of and keeps
-	// the peak of memory low.
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	defer frugal()()
 	sum, notes, err := r.summary(ctx, args)
 	if err != nil {
 		return err
@@ -128,6 +125,20 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 		Top: o.top, Errors: o.errors, Lang: o.lang, Notes: append(notes, r.filter(a)...),
 	}
 	return o.out.deliver(ctx, doc.Document)
+}
+
+// frugal has garbage collected early, until the function that it returns is
+// called. What is kept of a log is small and lives long, and reading makes
+// little garbage, so collecting more often costs little time and keeps the peak
+// of memory low: herdscan often runs beside the database that it looks at.
+func frugal() (restore func()) {
+	const percent, limit = 50, 80 << 20
+	p, l := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(l, limit)) // GOMEMLIMIT may ask for less
+	return func() {
+		debug.SetGCPercent(p)
+		debug.SetMemoryLimit(l)
+	}
 }
 
 func (o *querylogOptions) parse(env Env) (*queryRun, error) {

@@ -258,6 +258,9 @@ func queryMessage(f *querylog.Finding) string {
 	case "HS501":
 		return fmt.Sprintf("%s: about %s come together every %s", subject, Count(uint64(math.Round(f.Comb.Height)), "queries"), every(*f.Comb))
 	case "HS502":
+		if f.Second > 2*f.AtOnce {
+			return fmt.Sprintf("%s: up to %s within a second", subject, Count(f.Second, "copies of one statement"))
+		}
 		return fmt.Sprintf("%s: up to %s at once", subject, Count(f.AtOnce, "copies of one statement"))
 	case "HS503":
 		return fmt.Sprintf("%s: every one of %s runs the same batch at one time", subject, Count(f.HostsATooth, "clients"))
