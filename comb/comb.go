@@ -63,7 +63,7 @@ type Comb struct {
 	Baseline   float64 // events a second between the teeth
 	PeakToBase float64 // Peak over Baseline; at most 1e6
 	LogP       float64 // log10 of a bound on the false-alarm probability, corrected for Options.Tried
-	Harm       bool    // large enough to warn: at least 7 events a tooth, and half the background in its window
+	Harm       bool    // large enough to warn: at least 7 events a tooth, and half the background in its window (all of it from 1 min on)
 }
 
 // Spike is a one-off tooth: a burst far beyond all others that belongs to no comb.

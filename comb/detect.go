@@ -17,6 +17,7 @@ const (
 
 	harmEvents = 7.0 // a tooth this tall harms
 	harmShare  = 0.5 // if it is at least so much of the background in its window
+	slowTooth  = 60  // seconds; a tooth so wide must double the traffic
 )
 
 // detector is one call of Detect.
@@ -194,8 +195,11 @@ func (d *detector) comb(t *train) Comb {
 // harms is the gate of magnitude: a comb of single events is periodic and hurts nobody.
 func (t *train) harms() bool {
 	background := t.base * t.width
-	height := min(t.height, t.count-background)
-	return height >= harmEvents && height >= harmShare*background
+	height, share := min(t.height, t.count-background), harmShare
+	if t.width >= slowTooth {
+		share = 1
+	}
+	return height >= harmEvents && height >= share*background
 }
 
 // anchor is the first tooth on the fitted line.

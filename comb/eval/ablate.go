@@ -41,7 +41,7 @@ var stages = []stage{
 	{"pieces joined", "detect.go", "ts := mergeTrains(d.trains)", "ts := d.trains"},
 	{"one-offs: Pareto tail", "spikes.go", "p = paretoTail(rest, z)", "p += 0 * paretoTail(rest, z)"},
 	{"one-offs: overdispersion", "spikes.go", "height := b.llr / phi", "height := b.llr + 0*phi"},
-	{"one-offs: aftershocks", "spikes.go", "if start < until && b.size < last {", "if start < until && b.size < 0 {"},
+	{"one-offs: aftershocks", "spikes.go", "if start < until && b.size < last {", "if start < until && b.size < 0*last {"},
 	{"one-offs: two sides", "spikes.go", "|| !lv.twoSided(b)", ""},
 	{"one-offs: near the lines of combs", "spikes.go", "if s.size >= 3*t.height {", "if s.size >= 0 {"},
 }
@@ -59,6 +59,12 @@ func ablation(ctx context.Context, s settings) (string, error) {
 	combbench, err := buildBench(ctx, s)
 	if err != nil {
 		return "", err
+	}
+	programs := make([]string, len(stages)) // all first: an edit that doesn't fit fails at once
+	for i, st := range stages {
+		if programs[i], err = st.build(ctx, s.dir, i); err != nil {
+			return "", err
+		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d series of each level of %d families, seeds from %d.\n\n", s.ablate, len(ablated), s.seed)
@@ -80,11 +86,7 @@ func ablation(ctx context.Context, s settings) (string, error) {
 	}
 	for i, st := range stages {
 		fmt.Fprintln(os.Stderr, "eval: without", st.name)
-		program, err := st.build(ctx, s.dir, i)
-		if err != nil {
-			return "", err
-		}
-		if err := line(st.name, program); err != nil {
+		if err := line(st.name, programs[i]); err != nil {
 			return "", err
 		}
 	}
