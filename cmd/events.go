@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,7 +127,7 @@ func (in *eventCounter) read(ctx context.Context, env Env, path string, zone *ti
 	c := report.Coverage{Source: sourceName(path), Kind: "events", Unit: "events", Errors: []string{}}
 	f, err := eventlog.Open(path, env.Stdin)
 	if err != nil {
-		c.Errors = append(c.Errors, plainError(err))
+		c.Errors, c.Text = append(c.Errors, plainError(err)), "nothing read"
 		return c
 	}
 	defer f.Close()
@@ -193,8 +194,9 @@ func (in *eventCounter) add(ev *eventlog.Event) bool {
 }
 
 func (in *eventCounter) describe(c *report.Coverage, layout string, outside uint64) {
-	if c.Read == 0 && c.Skipped > 0 {
-		c.Errors = append(c.Errors, fmt.Sprintf("no time understood in %s: give one time a line, CSV, TSV or NDJSON with a time column, or an access log", report.Count(c.Skipped, "lines")))
+	if c.Skipped > c.Read { // more is unread than read: the layout is another one
+		c.Errors = append(c.Errors, fmt.Sprintf("no time understood in %s of %s: give one time a line, CSV, TSV or NDJSON with a time column, or an access log",
+			report.Int(c.Skipped), report.Count(c.Total, "lines")))
 		c.Complete = false
 	}
 	c.Text = report.Count(c.Read, "events")
@@ -287,11 +289,12 @@ func sourceName(path string) string {
 	return report.Clean(path)
 }
 
-// plainError leaves out of a file error what the source's name says already.
+// plainError leaves out of a file error what the source's name says already,
+// and puts joined errors on one line.
 func plainError(err error) string {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return report.Clean(err.Error())
+	return report.Clean(strings.ReplaceAll(err.Error(), "\n", "; "))
 }

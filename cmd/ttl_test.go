@@ -302,3 +302,14 @@ func TestTTLSecondLook(t *testing.T) {
 	runner{}.run("ttl", "redis://"+s.Addr, "--second-look", (2*time.Second).String()).
 		want(t, exitFindings, "a TTL of 600 s")
 }
+
+// The same server in two summaries is counted twice, so the report says so.
+func TestTTLReadTwice(t *testing.T) {
+	s := redistest.Start(t)
+	fillHerd(t, s, 200)
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.hs"), filepath.Join(dir, "b.hs")
+	runner{}.run("ttl", "redis://"+s.Addr, "--save", a).never(t, "more than once")
+	runner{}.run("ttl", "redis://"+s.Addr, "--save", b)
+	runner{}.run("ttl", a, b).want(t, exitFindings, s.Addr, "was read more than once")
+}

@@ -62,6 +62,20 @@ func (r *ttlRun) readAll(ctx context.Context, sources []ttlSource) {
 		r.coverage = append(r.coverage, reading.coverage...)
 		r.notes = append(r.notes, reading.notes...)
 	}
+	r.notes = append(r.notes, readTwice(r.summary.Sources())...)
+}
+
+// readTwice says which servers are in the summary more than once, as when each
+// node of one cluster is saved by itself: each of them leads to all others.
+func readTwice(sources []ttlhist.Source) []string {
+	times := make(map[string]int)
+	var notes []string
+	for _, s := range sources {
+		if times[s.Kind+s.Name]++; times[s.Kind+s.Name] == 2 {
+			notes = append(notes, fmt.Sprintf("%s was read more than once: if it is one and the same, its keys are counted as often", report.Clean(s.Name)))
+		}
+	}
+	return notes
 }
 
 // read reads one source: a server, a file, or a saved summary.
@@ -149,7 +163,7 @@ func describe(src keySource, about ttlhist.Source, failed error, took time.Durat
 		part.Expired, part.Skipped, part.Denied, part.Sampled = p.Expired, p.Skipped, p.Denied, p.Sampled
 		part.Partial, part.Notes = !p.Complete, p.Notes
 		for _, e := range p.Errors {
-			part.Errors = append(part.Errors, report.Clean(e.Error()))
+			part.Errors = append(part.Errors, plainError(e))
 		}
 		parts = append(parts, part)
 		c.Read, c.Total, c.Skipped = c.Read+p.Read, c.Total+p.Total, c.Skipped+p.Skipped
@@ -160,7 +174,7 @@ func describe(src keySource, about ttlhist.Source, failed error, took time.Durat
 		c.Complete = false
 	}
 	if failed != nil && len(c.Errors) == 0 {
-		c.Errors = append(c.Errors, report.Clean(failed.Error()))
+		c.Errors = append(c.Errors, plainError(failed))
 	}
 	if errors.Is(failed, context.Canceled) {
 		c.Errors = []string{"interrupted: what follows is about the keys read so far"}

@@ -219,9 +219,10 @@ const (
 	Midnight
 )
 
-// String returns "second", "minute", "hour" or "midnight"; "" for NotPinned.
+// String returns "the full second", "the full minute", "the full hour" or
+// "midnight"; "" for NotPinned.
 func (p Pin) String() string {
-	return [...]string{"", "second", "minute", "hour", "midnight"}[p]
+	return [...]string{"", "the full second", "the full minute", "the full hour", "midnight"}[p]
 }
 
 // Names is the detail of a finding about keys rather than times.

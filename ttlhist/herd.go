@@ -152,7 +152,7 @@ func (a *analyser) herdFacts(g *Group, h *Herd) []string {
 		facts = append(facts, fmt.Sprintf("the TTL can't be told from this snapshot: it is at least %s", seconds(h.Base.AtLeast)))
 	}
 	if h.Pinned != NotPinned {
-		facts = append(facts, fmt.Sprintf("the deadlines sit on the full %s: they were set as a time of day, not as a time to live", h.Pinned))
+		facts = append(facts, fmt.Sprintf("the deadlines sit on %s: they were set as a time of day, not as a time to live", h.Pinned))
 	}
 	if h.Largest.Newest && h.Base.TTL == 0 {
 		facts = append(facts, "the tooth holds the longest remaining time: its keys were just written, or are still being written")

@@ -64,7 +64,7 @@ func (a *analyser) wallClock() {
 		f := Finding{
 			Rule: "HS407", Severity: rule.Note, Subject: g.Pattern, Patterns: []string{g.Pattern}, Count: g.WithTTL,
 			Confidence: Certain,
-			Why:        fmt.Sprintf("%s keys expire on the full %s: their deadlines were set as a time of day (EXPIREAT), so every copy of the program sets the same one.", thousands(g.WithTTL), pin),
+			Why:        fmt.Sprintf("%s keys expire on %s: their deadlines were set as a time of day (EXPIREAT), so every copy of the program sets the same one.", thousands(g.WithTTL), pin),
 			Refutes:    "code that sets these keys with a time to live (EX, PX, EXPIRE)",
 			Fix:        "if they are cached values, add some random seconds to the deadline; a counter of a fixed window is meant to end so",
 		}

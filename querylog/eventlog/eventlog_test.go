@@ -69,6 +69,7 @@ func TestReader(t *testing.T) {
 		},
 		{"csv without header", "1700000000,GET /,web1\n", "csv", time.Second, []got{{1700000000 * s, "GET /", "web1"}}, nil},
 		{"tsv", "start\tduration\tshape\thost\n1700000000.25\t0.1\tSELECT ?\tw1\n", "tsv", 10 * time.Millisecond, []got{{1700000000*s + s/4, "SELECT ?", "w1"}}, nil},
+		{"a strange name of the time", "t0_epoch_s\tdur_ms\tkey\thost\n1700000000\t7\tcat:1\tw1\n", "tsv", time.Second, []got{{1700000000 * s, "cat:1", "w1"}}, nil},
 		{
 			"ndjson", `{"ts":1700000000,"path":"/a","ip":"1.2.3.4"}` + "\n" + `{"ts":` + "\n" + `{"time":"2026-11-03T10:00:04Z"}` + "\n", "ndjson", time.Second,
 			[]got{{1700000000 * s, "/a", "1.2.3.4"}, {NS: 1793700004 * s}},

@@ -35,13 +35,11 @@ func recognise(line []byte, zone *time.Location) (l layout, header bool) {
 		if err != nil {
 			continue
 		}
+		if _, err := parseStamp(strings.TrimSpace(fields[0]), zone); err == nil && len(fields) > 1 {
+			return positional(len(fields), comma), false
+		}
 		if t := namedColumns(fields, comma); t.time >= 0 {
 			return t, true
-		}
-		if len(fields) > 1 {
-			if _, err := parseStamp(strings.TrimSpace(fields[0]), zone); err == nil {
-				return positional(len(fields), comma), false
-			}
 		}
 	}
 	return nil, false
@@ -116,8 +114,14 @@ var (
 	hostNames = []string{"host", "client", "client_ip", "ip", "source", "user_host", "remote_addr", "pod", "instance"}
 )
 
+// namedColumns looks for the names in a header. If only that of the time is
+// strange (t0_epoch_s), the times are in the first column.
 func namedColumns(fields []string, comma byte) columns {
-	return columns{comma, find(fields, timeNames), find(fields, keyNames), find(fields, hostNames)}
+	c := columns{comma, find(fields, timeNames), find(fields, keyNames), find(fields, hostNames)}
+	if c.time < 0 && c.key != c.host && c.key != 0 && c.host != 0 {
+		c.time = 0
+	}
+	return c
 }
 
 // find returns the column with the first of names that is there, or -1.
