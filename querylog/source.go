@@ -139,7 +139,11 @@ func (in *input) recognise(wrapped bool) error {
 	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return fmt.Errorf("%s: %w", in.name, err)
 	}
-	in.r = br
+	if err == nil { // reading on from below the buffer saves a copy of the whole log
+		in.r = io.MultiReader(bytes.NewReader(bytes.Clone(head)), in.r)
+	} else {
+		in.r = br
+	}
 	in.empty = len(bytes.TrimSpace(head)) == 0
 	d, err := detect(in.name, head, wrapped)
 	if err != nil {
