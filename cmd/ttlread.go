@@ -112,7 +112,11 @@ func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReadi
 	sum.End(parts...)
 	out := &ttlReading{sum: sum, coverage: []report.Coverage{coverage}, notes: serverNotes(info)}
 	if live {
-		out.notes = append(out.notes, impactLines(redis.Impact())...)
+		for _, line := range impactLines(redis.Impact()) {
+			if !slices.Contains(out.notes, line) { // of a server that Info has named
+				out.notes = append(out.notes, line)
+			}
+		}
 		out.notes = append(out.notes, r.look(ctx, redis, sum, info)...)
 	}
 	return out

@@ -100,7 +100,7 @@ func tickLabels(peak float64) string { return Int(int64(math.Round(peak))) }
 func (g Graph) axis(cols int, clock Clock) string {
 	span := time.Duration(len(g.Values)) * time.Duration(g.StepNS)
 	every := axisStep(span, min(max(cols/12, 1), 6))
-	line := []byte(strings.Repeat(" ", cols+8))
+	line := []byte(strings.Repeat(" ", cols+1))
 	end := 0
 	for at := g.firstLabel(every, clock); at <= span; at += every {
 		label := g.label(at, span, clock)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -169,5 +170,27 @@ func TestTableFitsTerminal(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), strings.Repeat("long", 40)) {
 		t.Error("a pipe must get the whole text")
+	}
+}
+
+// A table as wide as those of ttl fits into a terminal of 80 columns.
+func TestWideTableFitsTerminal(t *testing.T) {
+	table := Table{
+		Columns: []string{"keys", "count", "no TTL", "teeth", "spacing", "width", "in teeth", "busiest second", "× mean"},
+		Rows:    [][]string{{"page:/category/*/p/*", "200,090", "15,999", "24", "59m 59.7s", "59m 59.7s", "100 %", "1,108 keys", "1,656"}},
+	}
+	for _, width := range []int{0, 80, 120} {
+		var b strings.Builder
+		if err := table.render(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 0 && n > width {
+				t.Errorf("%d columns of %d: %s", n, width, line)
+			}
+			if width == 0 && !strings.Contains(line, "  ") {
+				t.Errorf("no gap between columns: %s", line)
+			}
+		}
 	}
 }

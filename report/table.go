@@ -25,7 +25,7 @@ type Table struct {
 
 // render writes the table without borders; width 0 means no limit.
 func (t Table) render(w io.Writer, width int) error {
-	rows := t.fit(width)
+	rows, gap := t.fit(width)
 	align := make([]tw.Align, len(t.Columns))
 	for i := range align {
 		align[i] = tw.AlignRight
@@ -41,7 +41,7 @@ func (t Table) render(w io.Writer, width int) error {
 		})),
 		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithPadding(tw.Padding{Right: "  ", Overwrite: true}),
+		tablewriter.WithPadding(tw.Padding{Right: strings.Repeat(" ", gap), Overwrite: true}),
 		tablewriter.WithEastAsian(tw.Off),
 		tablewriter.WithAlignment(align), tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}))
 	table.Header(t.Columns)
@@ -63,10 +63,13 @@ func (t Table) render(w io.Writer, width int) error {
 	return nil
 }
 
-// fit cuts the first column so that the table is at most width wide.
-func (t Table) fit(width int) [][]string {
+// fit cuts the first column so that the table is at most width wide, and
+// halves the gap between columns if that is not enough.
+func (t Table) fit(width int) (rows [][]string, gap int) {
+	const narrowest = 9 // first column
+	gap = 2
 	if width <= 0 {
-		return t.Rows
+		return t.Rows, gap
 	}
 	rest := 0
 	for c := 1; c < len(t.Columns); c++ {
@@ -74,12 +77,16 @@ func (t Table) fit(width int) [][]string {
 		for _, row := range t.Rows {
 			w = max(w, utf8.RuneCountInString(row[c]))
 		}
-		rest += w + 2
+		rest += w
 	}
-	first := max(width-rest-2, 12)
-	rows := make([][]string, len(t.Rows))
+	gaps := len(t.Columns) - 1
+	if rest+gap*gaps+narrowest > width {
+		gap = 1
+	}
+	first := max(width-rest-gap*gaps, narrowest)
+	rows = make([][]string, len(t.Rows))
 	for i, row := range t.Rows {
 		rows[i] = append([]string{cut(row[0], first)}, row[1:]...)
 	}
-	return rows
+	return rows, gap
 }

@@ -221,7 +221,7 @@ func (n *node) open(ctx context.Context) error {
 	}
 	if n.info.Role == "master" && n.info.Replicas > 0 {
 		n.info.Warnings = append(n.info.Warnings, fmt.Sprintf(
-			"%s is a primary with %d replicas: SCAN deletes expired keys that it meets there; a replica only hides them",
+			"%s is a primary with replicas (%d): SCAN deletes expired keys that it meets there; a replica only hides them",
 			n.name, n.info.Replicas))
 	}
 	return nil
