@@ -66,7 +66,7 @@ func (t Table) render(w io.Writer, width int) error {
 // fit cuts the first column so that the table is at most width wide, and
 // halves the gap between columns if that is not enough.
 func (t Table) fit(width int) (rows [][]string, gap int) {
-	const narrowest = 9 // first column
+	const narrowest = 8 // first column
 	gap = 2
 	if width <= 0 {
 		return t.Rows, gap
