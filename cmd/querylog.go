@@ -122,7 +122,7 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 	}
 	doc := &report.QueryLog{
 		Version: version, Summary: sum, Analysis: a, Zone: r.zone,
-		Top: o.top, Errors: o.errors, Lang: o.lang, Notes: append(notes, r.filter(a)...),
+		Top: o.top, Errors: o.errors, Lang: o.lang, Hidden: r.filter(a), Notes: notes,
 	}
 	return o.out.deliver(ctx, doc.Document)
 }
@@ -290,17 +290,17 @@ var blind = []string{
 	"no herd shorter than a second can be told from a steady second; statements that ran between two looks have no client",
 }
 
-// filter keeps the findings that --query and --host ask for, and says how
+// filter keeps the findings that --query and --host ask for, and returns how
 // many it left out.
-func (r *queryRun) filter(a *querylog.Analysis) []string {
+func (r *queryRun) filter(a *querylog.Analysis) int {
 	if r.match == nil && r.o.host == "" {
-		return nil
+		return 0
 	}
 	all := len(a.Findings)
 	a.Findings = slices.DeleteFunc(a.Findings, func(f querylog.Finding) bool {
 		return !r.wants(&f)
 	})
-	return []string{fmt.Sprintf("%s not shown: --query and --host leave them out", report.Count(all-len(a.Findings), "findings"))}
+	return all - len(a.Findings)
 }
 
 func (r *queryRun) wants(f *querylog.Finding) bool {

@@ -147,3 +147,35 @@ func TestQueryLogSampleRate(t *testing.T) {
 		}
 	}
 }
+
+// TestQueryLogFilter wants no "no herd" where a filter hides what was found.
+func TestQueryLogFilter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "slow.log")
+	if err := os.WriteFile(path, []byte(strings.Join(stampedeLog(), "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		flag, value string
+		want        []string // subjects
+	}{
+		{"--query", "from rates", []string{"rates"}},
+		{"--query", "FROM rates WHERE base = 'EUR'", []string{"rates"}},
+		{"--host", "web-1", []string{"rates", "orders"}},
+		{"--query", "nothing", nil},
+		{"--host", "nobody", nil},
+	}
+	for _, tt := range tests {
+		d := runner{}.run("querylog", "--tz", "UTC", "--format", "json", "--fail-on", "never", tt.flag, tt.value, path).document(t)
+		for _, f := range d.Findings {
+			if !slices.ContainsFunc(tt.want, func(w string) bool { return strings.Contains(f.Subject, w) }) {
+				t.Errorf("%s %s: %s", tt.flag, tt.value, f.Message)
+			}
+		}
+		if len(tt.want) > 0 != (len(d.Findings) > 0) {
+			t.Errorf("%s %s: %d findings", tt.flag, tt.value, len(d.Findings))
+		}
+		if len(tt.want) == 0 && !strings.Contains(d.Verdict, "not shown") {
+			t.Errorf("%s %s: verdict %q", tt.flag, tt.value, d.Verdict)
+		}
+	}
+}

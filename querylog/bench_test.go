@@ -183,7 +183,7 @@ func BenchmarkMemory(b *testing.B) {
 	path := benchLog(b, slowLog)
 	b.ResetTimer()
 	for b.Loop() {
-		debug.FreeOSMemory() // what made the log is not to count
+		debug.FreeOSMemory()                                                              // what made the log is not to count
 		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600); err != nil { // resets the peak
 			b.Skip("no peak of memory to be had:", err)
 		}

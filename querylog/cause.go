@@ -3,6 +3,7 @@ package querylog
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/herdscan/herdscan/comb"
@@ -128,7 +129,7 @@ func (a *analyser) ttlCause(h *herd) Cause {
 		c.Score -= 0.15
 		c.Why = fmt.Sprintf("from the log alone: the period of %v keeps no schedule, as a TTL plus the time to rebuild does", round(h.comb.Period))
 	default:
-		c.Why = fmt.Sprintf("from the log alone: each period is a TTL of %v plus %v", ttl, round(max(h.comb.Period-ttl, 0)))
+		c.Why = fmt.Sprintf("from the log alone: each period is a TTL of %v plus %v", round(ttl), round(max(h.comb.Period-ttl, 0)))
 		if d := a.rebuild(h); d > 0 {
 			if k := (h.comb.Period - ttl).Seconds() / d.Seconds(); k > 0.4 && k < 4 {
 				c.Score += 0.15
@@ -194,9 +195,17 @@ func (a *analyser) cronCause(h *herd) Cause {
 	}
 	if past := pastMinute(h.comb.Teeth); past < 3*time.Second {
 		c.Score += 0.1
-		c.Why += fmt.Sprintf(", %.1f s past a full minute", past.Seconds())
+		c.Why += ", " + afterMinute(past)
 	}
 	return c
+}
+
+// afterMinute writes how long after a full minute jobs start.
+func afterMinute(past time.Duration) string {
+	if past < 50*time.Millisecond {
+		return "on the full minute"
+	}
+	return fmt.Sprintf("%.1f s past a full minute", past.Seconds())
 }
 
 // pastMinute returns how long after a full minute the median tooth begins.
@@ -292,6 +301,8 @@ func (a *analyser) stampedeCauses(f *Finding, c *class, list []Burst) []Cause {
 	why := fmt.Sprintf("from the log alone: up to %d copies of one statement within a second, from %d clients", f.Second, f.HostsATooth)
 	if f.HostsATooth == 0 {
 		why = fmt.Sprintf("from the log alone: up to %d copies of one statement within a second", f.Second)
+	} else if f.HostsATooth == 1 {
+		why = fmt.Sprintf("from the log alone: up to %d copies of one statement within a second, all from one client", f.Second)
 	}
 	if !isRead(c.shape) {
 		return []Cause{{Kind: CauseUnknown, Score: 0.5, Why: why + ", and it writes: no cache would answer it", RefutedBy: "one client that sends it once"}}
@@ -315,13 +326,22 @@ func missingCauses(f *Finding, unknown bool) []Cause {
 	return []Cause{c}
 }
 
-// round makes a duration readable without hiding what matters.
-func round(d time.Duration) time.Duration {
+// round writes a duration readably without hiding what matters.
+func round(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:
-		return d.Round(10 * time.Millisecond)
+		d = d.Round(10 * time.Millisecond)
 	case d >= time.Second:
-		return d.Round(time.Millisecond)
+		d = d.Round(time.Millisecond)
+	default:
+		d = d.Round(time.Microsecond)
 	}
-	return d.Round(time.Microsecond)
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

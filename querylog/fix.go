@@ -28,7 +28,7 @@ func (a *analyser) fixComb(h *herd) Fix {
 	case CauseRetry:
 		return fixRetry(f)
 	}
-	return Fix{Text: "find what starts these statements every " + round(h.comb.Period).String() + ": give herdscan report the crontabs, the cache and the configuration too"}
+	return Fix{Text: "find what starts these statements every " + round(h.comb.Period) + ": give herdscan report the crontabs, the cache and the configuration too"}
 }
 
 // fixTTL proposes jitter. Copies of one key stay together, so the number of
@@ -66,7 +66,7 @@ func (a *analyser) fixCron(h *herd) Fix {
 	if len(h.classes) < 2 {
 		return Fix{Text: "one job: let its workers start spread over a part of the period", Effect: nil}
 	}
-	return Fix{Text: fmt.Sprintf("spread the jobs that start %.1f s past the full minute over the %v between two starts", pastMinute(h.comb.Teeth).Seconds(), round(h.comb.Period)), Effect: &e}
+	return Fix{Text: fmt.Sprintf("spread the jobs that start %s over the %v between two starts", afterMinute(pastMinute(h.comb.Teeth)), round(h.comb.Period)), Effect: &e}
 }
 
 // fixStampede proposes that one caller refills.

@@ -281,6 +281,7 @@ func stormComb(f *Finding, pause time.Duration) *comb.Comb {
 		c.Width = max(c.Width, t.Width)
 	}
 	c.Height = median(heights)
+	c.Share = min(1, float64(f.Count)/float64(max(f.Of, 1)))
 	return c
 }
 

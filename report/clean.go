@@ -56,8 +56,8 @@ func unsafeRune(r rune) bool {
 		unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || r == '\ufeff' || !unicode.IsGraphic(r)
 }
 
-// cut shortens s to at most width columns (runes), marking the cut. Only text
-// on a terminal is cut; width 0 means no limit.
+// cut shortens s to at most width columns (runes), marking the cut. What is cut
+// stands in full elsewhere in the report; width 0 means no limit.
 func cut(s string, width int) string {
 	if width <= 0 || utf8.RuneCountInString(s) <= width {
 		return s

@@ -21,6 +21,7 @@ type QueryLog struct {
 	Top      int  // rows of the table at most; 0: 10
 	Errors   bool // list the places that were not understood
 	Lang     string
+	Hidden   int // findings that the caller took out of Analysis
 	Notes    []string
 }
 
@@ -43,6 +44,13 @@ func (q *QueryLog) Document(clock Clock) *Document {
 	}
 	if a.Undecided != "" {
 		d.Undecided = []string{Clean(a.Undecided)}
+	}
+	if q.Hidden > 0 {
+		hidden := Count(q.Hidden, "findings") + " not shown: --query and --host leave them out"
+		d.Notes = append(d.Notes, hidden)
+		if len(d.Findings) == 0 {
+			d.Verdict = "nothing here matches; " + hidden
+		}
 	}
 	d.Finish()
 	d.Next = q.next(d)
@@ -73,7 +81,11 @@ func (q *QueryLog) coverage(c *querylog.Coverage, clock Clock) Coverage {
 	if c.Version != "" {
 		server += " " + c.Version
 	}
-	out.Text = fmt.Sprintf("%s log (%s), %s", strings.TrimPrefix(c.Format.String(), "mysql-"), Clean(server), Count(c.Read, "records"))
+	kind := strings.TrimPrefix(c.Format.String(), "mysql-") + " log"
+	if c.Format == querylog.FormatUnknown {
+		kind = "sampled"
+	}
+	out.Text = fmt.Sprintf("%s (%s), %s", kind, Clean(server), Count(c.Read, "records"))
 	if c.Read == 0 && c.Stopped != "" {
 		out.Text = "nothing read"
 	}
@@ -197,7 +209,10 @@ func (q *QueryLog) table() Table {
 	}
 	for i := range q.Analysis.Findings {
 		f := &q.Analysis.Findings[i]
-		if i == top {
+		if f.Rule == "HS507" {
+			continue // about a source, not about a query
+		}
+		if len(t.Rows) == top {
 			t.LeftOut = fmt.Sprintf("and %s more (--top N shows more)", Count(len(q.Analysis.Findings)-top, "findings"))
 			break
 		}
@@ -206,9 +221,15 @@ func (q *QueryLog) table() Table {
 	return t
 }
 
+// How much of a statement is shown where it has no line of its own.
+const (
+	rowWidth     = 72
+	messageWidth = 120
+)
+
 func queryRow(f *querylog.Finding) []string {
 	const none = "—"
-	row := []string{Clean(f.Subject), f.Rule, none, none, none, none, none}
+	row := []string{cut(Clean(f.Subject), rowWidth), f.Rule, none, none, none, none, none}
 	if c := f.Comb; c != nil {
 		row[2], row[3], row[4] = Dur(c.Period), Int(len(c.Teeth)), Percent(c.Share)
 	} else if len(f.Teeth) > 0 {
@@ -229,6 +250,9 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 		Message: queryMessage(f), Members: queryMembers(f), Teeth: teethOf(f.Teeth), Fingerprint: f.Fingerprint,
 	}
 	out.Details = append(out.Details, q.measured(f, clock)...)
+	if s := Clean(f.Subject); cut(s, messageWidth) != s {
+		out.Details = append(out.Details, "Statement: "+s)
+	}
 	if f.Reason != "" {
 		out.Details = append(out.Details, sentence("a "+f.Severity.String()+": "+f.Reason))
 	}
@@ -238,7 +262,7 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 		out.Log10P = &logP
 	}
 	for _, c := range f.Causes {
-		out.Causes = append(out.Causes, Cause{Kind: string(c.Kind), Score: c.Score, Why: trimStop(c.Why), RefutedBy: trimStop(c.RefutedBy)})
+		out.Causes = append(out.Causes, Cause{Kind: string(c.Kind), Score: c.Score, Why: queryCause(c), RefutedBy: trimStop(c.RefutedBy)})
 	}
 	if f.Fix.Text != "" {
 		out.Fix = q.fix(f)
@@ -246,13 +270,31 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 	return out
 }
 
+// queryCause names a cause in words.
+func queryCause(c querylog.Cause) string {
+	name := map[querylog.CauseKind]string{
+		querylog.CauseTTL: "cached values with one TTL", querylog.CauseHotKey: "one cached value that many callers refill",
+		querylog.CauseColdStart: "a cold cache", querylog.CauseCron: "jobs on a schedule", querylog.CauseRetry: "retries in step",
+		querylog.CauseReplicaJob: "one job on every replica", querylog.CauseMissingKey: "absence that is not cached",
+	}[c.Kind]
+	why := trimStop(c.Why)
+	if name == "" {
+		return why
+	}
+	return name + ", " + why
+}
+
 // trimStop cleans a sentence of which the writer puts the full stop.
 func trimStop(s string) string { return strings.TrimSuffix(Clean(s), ".") }
 
 func queryMessage(f *querylog.Finding) string {
-	subject := Clean(f.Subject)
+	subject := cut(Clean(f.Subject), messageWidth)
 	if n := len(f.Members) - 1; n > 0 && f.Rule != "HS507" {
-		subject += fmt.Sprintf(" and %s", Count(n, "other shapes"))
+		more := "1 other shape"
+		if n > 1 {
+			more = Int(n) + " other shapes"
+		}
+		subject += " and " + more
 	}
 	switch f.Rule {
 	case "HS501":
@@ -280,15 +322,22 @@ func queryMessage(f *querylog.Finding) string {
 // measured are the figures of a finding, each with its unit and denominator.
 func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 	var lines []string
-	if c := f.Comb; c != nil {
+	if c := f.Comb; c != nil && f.Rule == "HS505" {
+		lines = append(lines, fmt.Sprintf("%s from %s to %s, %s wide; %s of %s lie in them; busiest second %s.",
+			Count(len(c.Teeth), "waves"), clock.Time(c.Teeth[0].At), clock.Time(c.Teeth[len(c.Teeth)-1].At), Dur(c.Width), Percent(c.Share), Count(f.Of, "queries"), Int(c.Peak)))
+	} else if c != nil {
 		lines = append(lines, fmt.Sprintf("%s seen, %s missed, %s wide; %s of %s lie in them; busiest second %s over %s queries/s between the teeth (%s).",
 			Count(len(c.Teeth), "teeth"), Int(c.Missing), Dur(c.Width), Percent(c.Share), Count(f.Of, "queries"), Int(c.Peak), Float(c.Baseline), Probability(c.LogP)))
 		lines = append(lines, fmt.Sprintf("First tooth %s, last %s; the next would fall at about %s.",
 			clock.Time(c.Teeth[0].At), clock.Time(c.Teeth[len(c.Teeth)-1].At), clock.Time(c.Teeth[len(c.Teeth)-1].At.Add(c.Period))))
 	} else if len(f.Teeth) > 0 {
 		t := f.Teeth[0]
-		lines = append(lines, fmt.Sprintf("%s at %s, %s in %s; busiest second %s.",
-			Count(len(f.Teeth), "teeth"), clock.Time(t.At), Count(t.Count, "queries"), Dur(t.Width), Count(f.Second, "queries")))
+		where := "One tooth at"
+		if n := len(f.Teeth); n > 1 {
+			where = Count(n, "teeth") + ", the first at"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s, %s in %s; busiest second %s.",
+			where, clock.Time(t.At), Count(t.Count, "queries"), Dur(t.Width), Count(f.Second, "queries")))
 	}
 	if line := burstLine(f, clock); line != "" {
 		lines = append(lines, line)
@@ -303,7 +352,11 @@ func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 		lines = append(lines, fmt.Sprintf("%s of %s could have been saved: they ask for what was being asked for already.", Int(f.Avoidable), Count(f.Count, "queries")))
 	}
 	if f.Rule == "HS505" && f.Spacing > 0 {
-		lines = append(lines, fmt.Sprintf("Waves come %s apart, each pause %s times the one before.", Dur(f.Spacing), Float(f.Growth)))
+		line := fmt.Sprintf("Waves come %s apart.", Dur(f.Spacing))
+		if f.Growth != 1 {
+			line = fmt.Sprintf("The first pause is %s, and each is about %s times the one before.", Dur(f.Spacing), Float(f.Growth))
+		}
+		lines = append(lines, line)
 	}
 	if !f.Outage.IsZero() {
 		lines = append(lines, fmt.Sprintf("It follows an outage that ended at %s.", clock.Time(f.Outage)))
