@@ -125,7 +125,10 @@ func (c *counter) run(parent context.Context) error {
 		go end() //nolint:errcheck // a read that blocks for ever must not hold up an interrupt
 		return err
 	}
-	return errors.Join(err, end())
+	if closing := end(); err == nil { // a broken archive says the same thing twice
+		err = closing
+	}
+	return err
 }
 
 // count takes the parsed blocks in order.
