@@ -75,6 +75,9 @@ func FindBursts(bins []ExpiryBin, now int64, o ExpiryOptions) Expiry {
 	s := newExpiryScan(p, o)
 	e.Typical, e.Dispersion = s.typical, s.dispersion
 	s.search()
+	if teeth := s.regular(); teeth != nil {
+		s = teeth
+	}
 	e.Sliding = p.sliding(s.dispersion, s.found)
 	e.Bursts = s.bursts(now)
 	return e

@@ -353,11 +353,12 @@ func (s *expiryScan) bursts(now int64) []Burst {
 // below the longest remaining time, as those of keys renewed at each access
 // do: the mean distance from it is then well below half of the width, or the
 // stretch below the cluster still holds a part of what the cluster does. A
-// herd begins at once.
+// herd begins at once. A narrow cluster that holds most of its group is a herd
+// whatever its shape: nothing steady is left beside it.
 func (s *expiryScan) fallsOff(f expiryCluster) bool {
-	const part = 0.15
+	const part, narrow, most = 0.15, 1.0 / 20, 0.5
 	width := f.to - f.from
-	if width <= 0 {
+	if width <= narrow*s.all.longest && f.keys >= most*s.all.n {
 		return false
 	}
 	usual := s.typical * width
