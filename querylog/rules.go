@@ -42,7 +42,7 @@ func Rules() []rule.Rule {
 			Why: "A job was scheduled inside the application, so each replica runs it: the work is done as many times as there are replicas, at the " +
 				"same moment, and it grows with every scale-up. Jobs that write also race with each other.",
 			Decided: "In most teeth of a comb at least two clients take part and either the texts come from all of them equally often, or, on the wall " +
-				"clock, every client sends the same number of statements within a tenth. One read a client at a TTL plus a rebuild is single " +
+				"clock, every client sends the same number of statements, nearer to each other than a balancer's chance would bring them. One read a client at a TTL plus a rebuild is single " +
 				"flight working as it should, and not this. Behind a proxy all clients look like one: then nothing is said.",
 			Before: "02:00:00  app-1  SELECT ... FROM orders WHERE id BETWEEN 1 AND 500\n" +
 				"02:00:00  app-2  SELECT ... FROM orders WHERE id BETWEEN 1 AND 500\n" +

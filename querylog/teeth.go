@@ -3,6 +3,7 @@ package querylog
 import (
 	"cmp"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -64,7 +65,9 @@ func (a *analyser) crowdOf(classes []*class, w window) crowd {
 func (cr *crowd) hosts() int       { return len(cr.byHost) }
 func (cr *crowd) connections() int { return bits.OnesCount8(cr.conns) }
 
-// even says whether all clients did the same amount, within a tenth.
+// even says whether all clients did the same amount: within a tenth, and far
+// nearer to each other than the chance of a good balancer brings them. The
+// counts of independent statements differ by their root, however many there are.
 func (cr *crowd) even() bool {
 	if len(cr.byHost) < 2 {
 		return false
@@ -73,7 +76,8 @@ func (cr *crowd) even() bool {
 	for _, n := range cr.byHost {
 		lo, hi = min(lo, n), max(hi, n)
 	}
-	return float64(hi-lo) <= 0.1*float64(hi)
+	off, most := float64(hi-lo), float64(hi)
+	return off <= 0.1*most && off <= 0.5*math.Sqrt(most)
 }
 
 // burstsIn returns the bursts of a class that have a start in a window.
