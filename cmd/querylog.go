@@ -132,7 +132,7 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 // little garbage, so collecting more often costs little time and keeps the peak
 // of memory low: herdscan often runs beside the database that it looks at.
 func frugal() (restore func()) {
-	const percent, limit = 50, 80 << 20
+	const percent, limit = 50, 90 << 20
 	p, l := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(l, limit)) // GOMEMLIMIT may ask for less
 	return func() {
