@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -125,20 +124,6 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 		Top: o.top, Errors: o.errors, Lang: o.lang, Hidden: r.filter(a), Notes: notes,
 	}
 	return o.out.deliver(ctx, doc.Document)
-}
-
-// frugal has garbage collected early, until the function that it returns is
-// called. What is kept of a log is small and lives long, and reading makes
-// little garbage, so collecting more often costs little time and keeps the peak
-// of memory low: herdscan often runs beside the database that it looks at.
-func frugal() (restore func()) {
-	const percent, limit = 50, 90 << 20
-	p, l := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
-	debug.SetMemoryLimit(min(l, limit)) // GOMEMLIMIT may ask for less
-	return func() {
-		debug.SetGCPercent(p)
-		debug.SetMemoryLimit(l)
-	}
 }
 
 func (o *querylogOptions) parse(env Env) (*queryRun, error) {

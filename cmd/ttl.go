@@ -126,6 +126,7 @@ func runTTL(ctx context.Context, env Env, o *ttlOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer frugal()()
 	run := &ttlRun{env: env, opts: o, now: analysis.Now, grouping: grouping, summary: &ttlhist.Summary{Grouping: grouping}}
 	run.readAll(ctx, sources)
 	if o.save != "" {
