@@ -169,6 +169,22 @@ func TestIncidents(t *testing.T) {
 	}
 }
 
+// TestAvoidable wants of a comb of one hot key that all copies but one a tooth could be saved.
+func TestAvoidable(t *testing.T) {
+	in := incidents()[1]
+	r := rand.New(rand.NewPCG(13, 14))
+	a := Analyse(summarise(t, Options{}, text(slowLog(append(background(r, 3, in.span), in.plant(r)...)))), AnalyseOptions{})
+	for _, f := range a.Findings {
+		if f.Rule == "HS501" {
+			if want := f.Count - uint64(len(f.Teeth)); f.Avoidable > want || f.Avoidable < want*95/100 {
+				t.Errorf("%d of %d could be saved, want %d", f.Avoidable, f.Count, want)
+			}
+			return
+		}
+	}
+	t.Error("no HS501")
+}
+
 func (in incident) check(t *testing.T, a *Analysis) {
 	t.Helper()
 	found := false

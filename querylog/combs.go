@@ -135,6 +135,9 @@ func (a *analyser) herdOf(fam comb.Family) *herd {
 	h.f.Comb = &h.comb
 	h.f.Teeth = h.comb.Teeth
 	h.crowds = a.gather(&h.f, h.classes, h.comb.Teeth)
+	for _, cr := range h.crowds {
+		h.f.Avoidable += cr.repeats
+	}
 	h.f.Second = h.comb.Peak
 	a.centre(h, fam)
 	for _, c := range h.classes {
@@ -244,7 +247,7 @@ func (a *analyser) report(h *herd) {
 	f.Causes = a.combCauses(h)
 	f.Fix = a.fixComb(h)
 	if c := f.Causes[0]; c.Kind == CauseRetry && c.Score >= 0.6 {
-		f.Rule, f.Spacing, f.Growth = "HS505", h.comb.Period, 1
+		f.Rule, f.Spacing, f.Growth, f.Avoidable = "HS505", h.comb.Period, 1, 0
 		f.Fix = fixRetry(f)
 	}
 	a.add(*f)

@@ -36,12 +36,14 @@ type crowd struct {
 	largest uint64 // copies of the most frequent identical text
 	shared  uint64 // statements whose text came equally often from several clients
 	most    int    // clients that sent one such text
+	repeats uint64 // reads whose text was asked for already, as far as bursts tell
 	texts   int    // different texts that came from several clients
 }
 
 // crowdOf counts what classes did in a window.
 func (a *analyser) crowdOf(classes []*class, w window) crowd {
 	cr := crowd{byHost: map[hostID]uint64{}}
+	var first uint64 // copies that were the first of their burst
 	for _, c := range classes {
 		for _, x := range c.in(w) {
 			cr.n += x.n()
@@ -52,6 +54,10 @@ func (a *analyser) crowdOf(classes []*class, w window) crowd {
 		}
 		for _, b := range a.burstsIn(c, w) {
 			cr.largest = max(cr.largest, b.Count)
+			if isRead(c.shape) {
+				cr.repeats += b.Count - 1
+				first++
+			}
 			if b.Hosts >= 2 && b.Count%uint64(b.Hosts) == 0 && b.Count/uint64(b.Hosts) <= 3 {
 				cr.shared += b.Count
 				cr.most = max(cr.most, b.Hosts)
@@ -59,6 +65,7 @@ func (a *analyser) crowdOf(classes []*class, w window) crowd {
 			}
 		}
 	}
+	cr.repeats = min(cr.repeats, cr.n-min(first, cr.n)) // a burst may reach beyond the window
 	return cr
 }
 

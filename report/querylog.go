@@ -349,7 +349,11 @@ func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 		lines = append(lines, fmt.Sprintf("From %s: %s.", Count(f.HostTotal, "clients"), hostList(f.Hosts)))
 	}
 	if f.Avoidable > 0 {
-		lines = append(lines, fmt.Sprintf("%s of %s could have been saved: they ask for what was being asked for already.", Int(f.Avoidable), Count(f.Count, "queries")))
+		least := ""
+		if f.Rule == "HS501" {
+			least = "At least "
+		}
+		lines = append(lines, fmt.Sprintf("%s%s of %s could have been saved: they ask for what was being asked for already.", least, Int(f.Avoidable), Count(f.Count, "queries")))
 	}
 	if f.Rule == "HS505" && f.Spacing > 0 {
 		line := fmt.Sprintf("Waves come %s apart.", Dur(f.Spacing))
