@@ -149,7 +149,7 @@ func readAll(ctx context.Context, found []candidate, o *lint.Options) []reading 
 }
 
 func readFile(c candidate, formats []lint.Format, o *lint.Options) reading {
-	data, err := readLimited(c.disk, maxSize(o))
+	data, err := readLimited(c.disk, c.size, maxSize(o))
 	if err != nil {
 		w := walker{}
 		w.fail(c.shown, err)
@@ -166,23 +166,20 @@ func readFile(c candidate, formats []lint.Format, o *lint.Options) reading {
 	return r
 }
 
-// readLimited reads a file that may have grown since it was looked at; of one
-// that is not text only the beginning.
-func readLimited(name string, limit int64) ([]byte, error) {
+// readLimited reads a file of about size bytes, which may have grown since it
+// was looked at; of one that is not text only the beginning.
+func readLimited(name string, size, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, sniff)
-	n, err := io.ReadFull(f, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || err == nil && binary(head) {
-		return head[:n], nil // all of it, or enough to know that it is no text
+	data := bytes.NewBuffer(make([]byte, 0, min(size, limit)+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(f, sniff)); err != nil || binary(data.Bytes()) {
+		return data.Bytes(), err // enough to know that it is no text
 	}
-	if err != nil {
-		return nil, err
-	}
-	return readUpTo(io.MultiReader(bytes.NewReader(head), f), limit)
+	_, err = data.ReadFrom(io.LimitReader(f, limit+1-int64(data.Len())))
+	return upTo(data.Bytes(), limit, err)
 }
 
 // sniff is how many bytes decide whether a file is text.
@@ -192,6 +189,10 @@ func binary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), snif
 
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	return upTo(data, limit, err)
+}
+
+func upTo(data []byte, limit int64, err error) ([]byte, error) {
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("larger than %d MiB", limit>>20)
 	}
@@ -228,12 +229,15 @@ func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) re
 		}
 		return r
 	}
+	formats = matching(formats, shown, data)
+	if len(formats) == 0 && !lint.MayEmbed(data) {
+		r.unknown = true
+		return r
+	}
 	file := lint.NewFile(shown, data)
 	for _, f := range formats {
-		if f.Match(shown, data[file.BOM():]) {
-			r.file = file
-			r.add(parseOne(f, file, o))
-		}
+		r.file = file
+		r.add(parseOne(f, file, o))
 	}
 	for _, inner := range file.Embedded() {
 		for _, f := range slices.Concat(retry.Formats(), cache.Formats()) {
@@ -245,6 +249,17 @@ func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) re
 	}
 	r.unknown = r.file == nil
 	return r
+}
+
+// matching are the formats that recognise a file.
+func matching(formats []lint.Format, shown string, data []byte) (matched []lint.Format) {
+	text := data[lint.BOM(data):]
+	for _, f := range formats {
+		if f.Match(shown, text) {
+			matched = append(matched, f)
+		}
+	}
+	return matched
 }
 
 // parseOne keeps a fault of one format from ending the run.

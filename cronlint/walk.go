@@ -26,6 +26,7 @@ type candidate struct {
 	disk  string // how to open it
 	shown string // slashes, relative to the working folder where it is inside
 	named bool   // given by name, not found in a folder
+	size  int64  // in bytes, when it was found
 }
 
 // A walker collects candidates in a fixed order, each real file once.
@@ -58,10 +59,21 @@ func (w *walker) walk(ctx context.Context, paths []string) error {
 		case !info.Mode().IsRegular():
 			w.fail(p, errors.New("not a regular file (use - for standard input)"))
 		default:
-			w.add(p, info.Size(), true)
+			w.add(p, realPath(p), info.Size(), true)
 		}
 	}
 	return nil
+}
+
+// realPath is the absolute path without links, as far as it can be told.
+func realPath(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		p = real
+	}
+	if abs, err := filepath.Abs(p); err == nil {
+		return abs
+	}
+	return p
 }
 
 // folder walks one folder. rules are the .gitignore files above it.
@@ -77,6 +89,7 @@ func (w *walker) folder(ctx context.Context, dir string, rules []gitRules) error
 	if g, ok := w.gitRules(dir); ok {
 		rules = append(slices.Clip(rules), g)
 	}
+	real := realPath(dir)
 	for _, e := range entries {
 		p := filepath.Join(dir, e.Name())
 		if w.excluded(p, e.IsDir(), rules) {
@@ -88,14 +101,20 @@ func (w *walker) folder(ctx context.Context, dir string, rules []gitRules) error
 			}
 			continue
 		}
-		w.entry(p, e)
+		w.entry(p, real, e)
 	}
 	return nil
 }
 
-// entry adds a folder's entry that is no folder itself.
-func (w *walker) entry(p string, e fs.DirEntry) {
-	info, err := os.Stat(p) // follows links
+// entry adds an entry of the folder real that is no folder itself. A path is
+// looked up only for a link: there are many files.
+func (w *walker) entry(p, real string, e fs.DirEntry) {
+	info, err := e.Info()
+	if real = filepath.Join(real, e.Name()); err == nil && e.Type()&fs.ModeSymlink != 0 {
+		if info, err = os.Stat(p); err == nil {
+			real = realPath(p)
+		}
+	}
 	switch {
 	case err != nil && e.Type()&fs.ModeSymlink != 0:
 		w.skip(p, "link that leads nowhere")
@@ -107,20 +126,12 @@ func (w *walker) entry(p string, e fs.DirEntry) {
 		w.skip(p, "not a regular file")
 	case !w.included(p):
 	default:
-		w.add(p, info.Size(), false)
+		w.add(p, real, info.Size(), false)
 	}
 }
 
 // add takes a file unless it is too large or, under another name, already there.
-func (w *walker) add(p string, size int64, named bool) {
-	real, err := filepath.EvalSymlinks(p)
-	if err != nil {
-		w.fail(p, err)
-		return
-	}
-	if abs, err := filepath.Abs(real); err == nil {
-		real = abs
-	}
+func (w *walker) add(p, real string, size int64, named bool) {
 	if w.seen[real] {
 		return
 	}
@@ -129,7 +140,7 @@ func (w *walker) add(p string, size int64, named bool) {
 		w.skip(p, fmt.Sprintf("larger than %d MiB", limit>>20))
 		return
 	}
-	w.found = append(w.found, candidate{p, w.shown(p), named})
+	w.found = append(w.found, candidate{p, w.shown(p), named, size})
 }
 
 func (w *walker) fail(p string, err error) {

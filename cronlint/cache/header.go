@@ -18,9 +18,10 @@ type headerFormat struct{}
 func (headerFormat) Name() string { return "cache-control" }
 
 func (headerFormat) Match(name string, head []byte) bool {
-	if !bytes.Contains(bytes.ToLower(head), []byte("cache-control")) {
-		return false
-	}
+	return sendsHeaders(name) && bytes.Contains(bytes.ToLower(head), []byte("cache-control"))
+}
+
+func sendsHeaders(name string) bool {
 	switch base := path.Base(name); base {
 	case ".htaccess", "Caddyfile", "_headers", "netlify.toml", "vercel.json", "httpd.conf", "apache2.conf", "lighttpd.conf":
 		return true

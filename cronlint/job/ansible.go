@@ -32,7 +32,7 @@ func (ansibleFormat) Match(path string, head []byte) bool {
 	if !isYAML(path) {
 		return false
 	}
-	if cronTask.Match(head) {
+	if bytes.Contains(head, []byte("cron:")) && cronTask.Match(head) {
 		return true
 	}
 	return roleDefaults(path, head) && defaultPart.Match(head)

@@ -16,7 +16,7 @@ func (helmFormat) Name() string { return "helm-values" }
 
 func (helmFormat) Match(path string, head []byte) bool {
 	name := base(path)
-	return isYAML(path) && strings.HasPrefix(name, "values") && scheduleKey.Match(head)
+	return isYAML(path) && strings.HasPrefix(name, "values") && mentionsSchedule(head) && scheduleKey.Match(head)
 }
 
 func (helmFormat) Parse(src *lint.File, _ *lint.Options) (*lint.Parsed, error) {

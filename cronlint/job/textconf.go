@@ -181,7 +181,7 @@ func (springFormat) Match(path string, head []byte) bool {
 	if !isYAML(path) && !strings.HasSuffix(path, ".properties") {
 		return false
 	}
-	return springCron.Match(head) && !bytes.Contains(head, []byte("apiVersion:")) && !bytes.Contains(head, []byte("jobs:"))
+	return mentionsSchedule(head) && springCron.Match(head) && !bytes.Contains(head, []byte("apiVersion:")) && !bytes.Contains(head, []byte("jobs:"))
 }
 
 func (springFormat) Parse(src *lint.File, _ *lint.Options) (*lint.Parsed, error) {

@@ -1,7 +1,9 @@
 package job
 
 import (
+	"bytes"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,6 +11,16 @@ import (
 
 	"github.com/herdscan/herdscan/cronlint/schedule"
 )
+
+// scheduleWords are in every file that scheduleKey or springCron matches.
+var scheduleWords = [][]byte{
+	[]byte("cron"), []byte("Cron"), []byte("CRON"), []byte("schedule"), []byte("Schedule"), []byte("SCHEDULE"),
+}
+
+// mentionsSchedule says quickly that a file is worth a closer look.
+func mentionsSchedule(head []byte) bool {
+	return slices.ContainsFunc(scheduleWords, func(word []byte) bool { return bytes.Contains(head, word) })
+}
 
 // scheduleKey is a key that may hold a schedule.
 var scheduleKey = regexp.MustCompile(`(?mi)(?:schedule|cron|crontab|cronExpression|cron-expression)\s*:`)

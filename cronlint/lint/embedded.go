@@ -10,12 +10,15 @@ import (
 // maxEmbedded bounds the files inside one file that are looked at.
 const maxEmbedded = 32
 
+// MayEmbed says, quickly, whether data may hold files for Embedded.
+func MayEmbed(data []byte) bool { return bytes.Contains(data, []byte("ConfigMap")) }
+
 // Embedded returns the files that a Kubernetes ConfigMap holds as literal
 // blocks ("nginx.conf: |"). Each has the length and the lines of this file, with
 // blanks for everything outside its block, so that places and edits in it are
 // places and edits here.
 func (f *File) Embedded() []*File {
-	if !bytes.Contains(f.Data, []byte("ConfigMap")) {
+	if !MayEmbed(f.Data) {
 		return nil
 	}
 	docs, err := f.YAML()

@@ -48,8 +48,12 @@ func NewFile(path string, data []byte) *File {
 }
 
 // BOM returns the length in bytes of the UTF-8 byte order mark: 0 or 3.
-func (f *File) BOM() int {
-	if bytes.HasPrefix(f.Data, []byte("\xef\xbb\xbf")) {
+func (f *File) BOM() int { return BOM(f.Data) }
+
+// BOM returns the length in bytes of the byte order mark that UTF-8 data begins
+// with: 0 or 3.
+func BOM(data []byte) int {
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
 		return 3
 	}
 	return 0

@@ -5,6 +5,9 @@ import "time"
 const (
 	firstYear = 1970
 	lastYear  = 2199
+
+	everyDom = 1<<32 - 2
+	everyDow = 1<<7 - 1
 )
 
 // dayRule says on which days a schedule fires.
@@ -43,11 +46,9 @@ func (r *dayRule) hasYear(y int) bool {
 	return false
 }
 
-// matches reports whether the rule holds on a day of a month of last days.
-func (r *dayRule) matches(month time.Month, day int, dow time.Weekday, last int) bool {
-	if r.months&(1<<month) == 0 {
-		return false
-	}
+// matches reports whether the rule holds on a day of one of its months, which
+// has last days.
+func (r *dayRule) matches(day int, dow time.Weekday, last int) bool {
 	dom, wd := r.matchesDom(day, dow, last), r.matchesDow(day, dow, last)
 	if r.either {
 		return dom || wd
@@ -110,11 +111,17 @@ func (r *dayRule) days(y int) (set Days) {
 		return set
 	}
 	dow := time.Date(y, time.January, 1, 0, 0, 0, 0, time.UTC).Weekday()
+	daily := r.doms&everyDom == everyDom && r.dows == everyDow
 	yday := 0
 	for m := time.January; m <= time.December; m++ {
 		last := monthLength(y, m)
+		if r.months&(1<<m) == 0 {
+			yday += last
+			dow = (dow + time.Weekday(last)) % 7
+			continue
+		}
 		for d := 1; d <= last; d++ {
-			if r.matches(m, d, dow, last) {
+			if daily || r.matches(d, dow, last) {
 				set.Add(yday)
 			}
 			yday++

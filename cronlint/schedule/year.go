@@ -18,117 +18,143 @@ type Year struct {
 
 // Year returns the fires in a year of UTC. A schedule without a zone of its
 // own is read in zone. A schedule without changes of the clocks has at most
-// three parts; each change adds two or three.
+// two parts; each change adds up to five.
 func (s *Schedule) Year(year int, zone *time.Location) Year {
-	b := yearBuilder{s: s, zone: s.location(zone), parts: map[partKey]*Part{}}
-	y := Year{Year: year}
-	if !s.WallClock() {
-		return y
+	b := yearBuilder{s: s, zone: s.location(zone), year: year, index: map[partKey]int{}}
+	if s.WallClock() {
+		b.days = s.Days(year)
+		b.build()
 	}
-	b.build(year)
-	for _, key := range b.order {
-		y.Parts = append(y.Parts, *b.parts[key])
-	}
-	return y
+	return Year{Year: year, Parts: b.parts}
 }
 
-// partKey names a set of minutes of a UTC day: those that the day's two local
-// days send there, under one offset; or, for a day on which the clocks change,
-// the day itself.
+// partKey names a set of minutes of a UTC day: those of the local day, of the
+// day before it (-1) or after it (1) that are on it under one offset; or, for
+// a day on which the clocks change, the day itself.
 type partKey struct {
-	offset       int
-	before, same bool
-	after        bool
-	odd          int // day of the year + 1 where the clocks change
+	offset int
+	day    int
+	odd    int // day of the year + 1 where the clocks change
 }
 
 type yearBuilder struct {
 	s     *Schedule
 	zone  *time.Location
-	parts map[partKey]*Part
-	order []partKey
+	year  int
+	days  Days // of the schedule, in the year
+	parts []Part
+	index map[partKey]int // into parts
 }
 
-func (b *yearBuilder) build(year int) {
-	days := [3]Days{b.s.Days(year - 1), b.s.Days(year), b.s.Days(year + 1)}
-	before, length := yearLength(year-1), yearLength(year)
-	active := func(d int) bool {
-		switch {
-		case d < 0:
-			return days[0].Has(before + d)
-		case d >= length:
-			return days[2].Has(d - length)
-		}
-		return days[1].Has(d)
-	}
-	jan1 := time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC).Unix()
-	for d := range length {
-		midnight := jan1 + int64(d)*daySeconds
-		offset, steady := b.offset(midnight)
-		if !steady {
-			b.odd(d, midnight)
+// build goes through the year from one change of the clocks to the next.
+func (b *yearBuilder) build() {
+	jan1 := time.Date(b.year, time.January, 1, 0, 0, 0, 0, time.UTC).Unix()
+	length := yearLength(b.year)
+	for d := 0; d < length; {
+		offset, steady := b.steady(jan1 + int64(d)*daySeconds)
+		if steady == 0 {
+			b.odd(d, jan1+int64(d)*daySeconds)
+			d++
 			continue
 		}
-		key := partKey{offset: offset, before: active(d - 1), same: active(d), after: active(d + 1)}
-		b.add(d, key)
+		end := min(length, d+steady)
+		b.stretch(d, end, offset)
+		d = end
 	}
 }
 
-// offset returns the zone's offset in minutes during a UTC day, and whether
-// the clocks stay as they are on that day and the ones beside it.
-func (b *yearBuilder) offset(midnight int64) (int, bool) {
+// steady returns the zone's offset in minutes on a UTC day, and on how many
+// days from this one on the clocks stay as they are, as they do on the days
+// beside them; 0 if they change, or if the offset is no whole minute.
+func (b *yearBuilder) steady(midnight int64) (offset, days int) {
 	t := time.Unix(midnight, 0).In(b.zone)
-	_, offset := t.Zone()
+	_, seconds := t.Zone()
 	start, end := t.ZoneBounds()
-	steady := (start.IsZero() || start.Unix() <= midnight-daySeconds) &&
-		(end.IsZero() || end.Unix() >= midnight+2*daySeconds) && offset%60 == 0
-	return offset / 60, steady
+	if seconds%60 != 0 || !start.IsZero() && start.Unix() > midnight-daySeconds {
+		return 0, 0
+	}
+	days = 366
+	if !end.IsZero() {
+		days = min(days, max(0, int((end.Unix()-midnight)/daySeconds)-1))
+	}
+	return seconds / 60, days
 }
 
-func (b *yearBuilder) add(d int, key partKey) {
-	if !key.before && !key.same && !key.after {
-		return
+// stretch adds the UTC days from start to before end, all under one offset.
+func (b *yearBuilder) stretch(start, end, offset int) {
+	for day, minutes := range b.minutes(offset) {
+		if minutes.Count() == 0 {
+			continue
+		}
+		days := b.local(day - 1)
+		d := days.Next(start)
+		if d < 0 || d >= end {
+			continue
+		}
+		part := b.part(partKey{offset: offset, day: day - 1}, minutes)
+		for ; d >= 0 && d < end; d = days.Next(d + 1) {
+			part.Days.Add(d)
+		}
 	}
-	p, ok := b.parts[key]
+}
+
+func (b *yearBuilder) part(key partKey, minutes Minutes) *Part {
+	at, ok := b.index[key]
 	if !ok {
-		p = &Part{Minutes: b.minutes(key)}
-		b.parts[key] = p
-		if p.Minutes.Count() > 0 {
-			b.order = append(b.order, key)
-		}
+		at = len(b.parts)
+		b.index[key] = at
+		b.parts = append(b.parts, Part{Minutes: minutes})
 	}
-	p.Days.Add(d)
+	return &b.parts[at]
 }
 
-// minutes maps the local minutes of the active days to minutes of a UTC day.
-func (b *yearBuilder) minutes(key partKey) (set Minutes) {
-	for m := b.s.Minutes.Next(0); m >= 0; m = b.s.Minutes.Next(m + 1) {
-		utc := m - key.offset
-		switch {
-		case utc >= minutesPerDay && key.before:
-			set.Add(utc - minutesPerDay)
-		case utc < 0 && key.after:
-			set.Add(utc + minutesPerDay)
-		case utc >= 0 && utc < minutesPerDay && key.same:
-			set.Add(utc)
+// local returns the days of the year whose local day (0), the one before it
+// (-1) or after it (1) is a day of the schedule.
+func (b *yearBuilder) local(shift int) (days Days) {
+	if shift == 0 {
+		return b.days
+	}
+	length := yearLength(b.year)
+	for d := b.days.Next(0); d >= 0; d = b.days.Next(d + 1) {
+		if at := d - shift; at >= 0 && at < length {
+			days.Add(at)
 		}
 	}
-	return set
+	edge, last := b.s.Days(b.year+shift), yearLength(b.year-1)-1
+	switch {
+	case shift < 0 && edge.Has(last):
+		days.Add(0)
+	case shift > 0 && edge.Has(0):
+		days.Add(length - 1)
+	}
+	return days
+}
+
+// minutes maps the minutes of the local day before, the same and the one after
+// to the minutes of a UTC day.
+func (b *yearBuilder) minutes(offset int) (sets [3]Minutes) {
+	for m := b.s.Minutes.Next(0); m >= 0; m = b.s.Minutes.Next(m + 1) {
+		switch utc := m - offset; {
+		case utc >= minutesPerDay:
+			sets[0].Add(utc - minutesPerDay)
+		case utc < 0:
+			sets[2].Add(utc + minutesPerDay)
+		default:
+			sets[1].Add(utc)
+		}
+	}
+	return sets
 }
 
 // odd adds a UTC day near a change of the clocks, fire by fire.
 func (b *yearBuilder) odd(d int, midnight int64) {
-	p := &Part{}
+	var minutes Minutes
 	for at := range b.s.unix(midnight, midnight+daySeconds-1, b.zone) {
-		p.Minutes.Add(int(at-midnight) / 60)
+		minutes.Add(int(at-midnight) / 60)
 	}
-	if p.Minutes.Count() == 0 {
-		return
+	if minutes.Count() > 0 {
+		b.part(partKey{odd: d + 1}, minutes).Days.Add(d)
 	}
-	p.Days.Add(d)
-	key := partKey{odd: d + 1}
-	b.parts[key] = p
-	b.order = append(b.order, key)
 }
 
 // Count is the number of minutes of the year that the schedule fires in.

@@ -17,11 +17,12 @@ func (c *calendar) gather() []tooth {
 	}
 	c.regular = []tooth{}
 	seen := map[uint64]bool{}
+	times := make([]int, len(c.slots))
 	for s, teeth := range c.teethOf() {
 		if len(teeth) == 0 {
 			continue
 		}
-		t := c.companions(int32(s), teeth)
+		t := c.companions(int32(s), teeth, times)
 		if k := slotsHash(t.slots); t.n > 1 && !seen[k] {
 			seen[k] = true
 			c.regular = append(c.regular, t)
@@ -43,14 +44,15 @@ func (c *calendar) teethOf() [][]*tooth {
 }
 
 // companions is the largest set found around a slot that still meets on half
-// of its starts. Those that meet it most often are tried first.
-func (c *calendar) companions(s int32, teeth []*tooth) tooth {
+// of its starts. Those that meet it most often are tried first. times has room
+// for a count of each slot, all 0.
+func (c *calendar) companions(s int32, teeth []*tooth, times []int) tooth {
 	half := (c.slots[s].fires + 1) / 2
 	if t := slices.MaxFunc(teeth, func(a, b *tooth) int { return cmp.Compare(len(a.slots), len(b.slots)) }); len(t.slots) > crowdedTooth && t.times >= half {
 		return *t
 	}
 	set := tooth{slots: []int32{s}, times: c.slots[s].fires, first: teeth[0].first}
-	for _, k := range frequent(teeth, half) {
+	for _, k := range frequent(teeth, half, times) {
 		if k == s {
 			continue
 		}
@@ -66,23 +68,29 @@ func (c *calendar) companions(s int32, teeth []*tooth) tooth {
 }
 
 // frequent are the slots that are part of the teeth at least so many times,
-// the most frequent first.
-func frequent(teeth []*tooth, least int) (slots []int32) {
-	times := map[int32]int{}
+// the most frequent first. times is used to count, and 0 again in the end.
+func frequent(teeth []*tooth, least int, times []int) (slots []int32) {
+	var met []int32
 	for _, t := range teeth {
 		if len(t.slots) > crowdedTooth {
 			continue
 		}
 		for _, s := range t.slots {
+			if times[s] == 0 {
+				met = append(met, s)
+			}
 			times[s] += t.times
 		}
 	}
-	for s, n := range times {
-		if n >= least {
+	for _, s := range met {
+		if times[s] >= least {
 			slots = append(slots, s)
 		}
 	}
 	slices.SortFunc(slots, func(a, b int32) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
+	for _, s := range met {
+		times[s] = 0
+	}
 	return slots
 }
 
