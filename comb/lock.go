@@ -44,9 +44,9 @@ func lockOf(l line, teeth int, periods, bin float64) Lock {
 	switch {
 	case drift > late:
 		return Drifting
-	case drift < -late:
+	case drift < -2*late: // twice, for a timer that is early is rare
 		return Free
-	case drift > noise: // a clock whose jobs start late, or a timer that hardly gains
+	case drift > noise || drift < -late: // a clock whose jobs start late, or a timer that hardly gains
 		return Undetermined
 	case noise <= lostIfUnseen:
 		return WallClock
