@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/sync/errgroup"
@@ -133,6 +134,7 @@ func formatsFor(o *lint.Options) []lint.Format {
 func readAll(ctx context.Context, found []candidate, o *lint.Options) []reading {
 	out := make([]reading, len(found))
 	formats := formatsFor(o)
+	var spare sync.Pool // buffers to read into
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, c := range found {
@@ -140,7 +142,7 @@ func readAll(ctx context.Context, found []candidate, o *lint.Options) []reading 
 			break
 		}
 		g.Go(func() error {
-			out[i] = readFile(c, formats, o)
+			out[i] = readFile(c, formats, o, &spare)
 			return nil
 		})
 	}
@@ -148,8 +150,13 @@ func readAll(ctx context.Context, found []candidate, o *lint.Options) []reading 
 	return out
 }
 
-func readFile(c candidate, formats []lint.Format, o *lint.Options) reading {
-	data, err := readLimited(c.disk, c.size, maxSize(o))
+func readFile(c candidate, formats []lint.Format, o *lint.Options, spare *sync.Pool) reading {
+	buffer, ok := spare.Get().(*bytes.Buffer)
+	if !ok {
+		buffer = new(bytes.Buffer)
+	}
+	defer spare.Put(buffer)
+	data, err := readLimited(c.disk, buffer, c.size, maxSize(o))
 	if err != nil {
 		w := walker{}
 		w.fail(c.shown, err)
@@ -167,14 +174,15 @@ func readFile(c candidate, formats []lint.Format, o *lint.Options) reading {
 }
 
 // readLimited reads a file of about size bytes, which may have grown since it
-// was looked at; of one that is not text only the beginning.
-func readLimited(name string, size, limit int64) ([]byte, error) {
+// was looked at, into a buffer; of one that is not text only the beginning.
+func readLimited(name string, data *bytes.Buffer, size, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data := bytes.NewBuffer(make([]byte, 0, min(size, limit)+bytes.MinRead))
+	data.Reset()
+	data.Grow(int(min(size, limit)) + bytes.MinRead)
 	if _, err := data.ReadFrom(io.LimitReader(f, sniff)); err != nil || binary(data.Bytes()) {
 		return data.Bytes(), err // enough to know that it is no text
 	}
@@ -219,7 +227,7 @@ var textExtensions = []string{
 }
 
 // parse gives the file to every format that recognises it, and the files inside
-// it to those that read settings.
+// it to those that read settings. It keeps no part of data.
 func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) reading {
 	r := reading{shown: shown, done: true}
 	if binary(data) {
@@ -234,7 +242,7 @@ func parse(shown string, data []byte, formats []lint.Format, o *lint.Options) re
 		r.unknown = true
 		return r
 	}
-	file := lint.NewFile(shown, data)
+	file := lint.NewFile(shown, bytes.Clone(data))
 	for _, f := range formats {
 		r.file = file
 		r.add(parseOne(f, file, o))

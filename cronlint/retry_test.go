@@ -131,6 +131,11 @@ func TestRetryFormats(t *testing.T) {
 			text: "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations:\n    retry.linkerd.io/http: 5xx\n    retry.linkerd.io/limit: \"2\"\n",
 		},
 		{
+			name: "linkerd service profile: bounded by a budget", file: "profile.yaml",
+			text: "apiVersion: linkerd.io/v1alpha2\nkind: ServiceProfile\nmetadata: {name: a}\nspec:\n  routes:\n" +
+				"  - name: GET /\n    isRetryable: true\n  retryBudget: {retryRatio: 0.2, minRetriesPerSecond: 10, ttl: 10s}\n",
+		},
+		{
 			name: "argo: at once, and without an end", file: "wf.yaml",
 			text: "apiVersion: argoproj.io/v1alpha1\nkind: WorkflowTemplate\nmetadata: {name: w}\nspec:\n  templates:\n" +
 				"  - name: a\n    retryStrategy: {}\n  - name: b\n    retryStrategy:\n      limit: 3\n" +

@@ -32,11 +32,14 @@ func (ansibleFormat) Match(path string, head []byte) bool {
 	if !isYAML(path) {
 		return false
 	}
-	if bytes.Contains(head, []byte("cron:")) && cronTask.Match(head) {
+	if cronMapping.Match(head) && cronTask.Match(head) {
 		return true
 	}
 	return roleDefaults(path, head) && defaultPart.Match(head)
 }
+
+// cronMapping finds quickly, by the letters it begins with, what may be a cronTask.
+var cronMapping = regexp.MustCompile(`cron:[ \t\r]*\n`)
 
 // cronTask is the cron module of a task.
 var cronTask = regexp.MustCompile(`(?m)^\s+(?:ansible\.builtin\.)?cron:\s*$`)

@@ -22,7 +22,8 @@ func (meshFormat) Match(name string, head []byte) bool {
 	}
 	return bytes.Contains(head, []byte("VirtualService")) && bytes.Contains(head, []byte("istio.io")) ||
 		bytes.Contains(head, []byte("BackendTrafficPolicy")) ||
-		bytes.Contains(head, []byte("retry.linkerd.io/"))
+		bytes.Contains(head, []byte("retry.linkerd.io/")) ||
+		bytes.Contains(head, []byte("ServiceProfile")) && bytes.Contains(head, []byte("linkerd.io/"))
 }
 
 // yamlName says whether a file is YAML by its name; "x.yaml.golden" counts.
@@ -51,6 +52,12 @@ func (meshFormat) Parse(f *lint.File, _ *lint.Options) (*lint.Parsed, error) {
 			for i, h := range d.Get("spec", "http").Items() {
 				if n := h.Get("retries"); n != nil {
 					add(n, fmt.Sprintf("VirtualService %s route %d", name, i+1), istioPolicy(n))
+				}
+			}
+		case "ServiceProfile":
+			for i, route := range d.Get("spec", "routes").Items() {
+				if n := route.Get("isRetryable"); n.Text() == "true" {
+					add(n, fmt.Sprintf("ServiceProfile %s route %d", name, i+1), profilePolicy(n))
 				}
 			}
 		case "BackendTrafficPolicy":
@@ -105,6 +112,12 @@ func gatewayPolicy(n *conf.Node) *Policy {
 	p.retries(n.Get("numRetries"), 2)
 	p.base(n.Get("perRetry", "backOff", "baseInterval"), "baseInterval: 25ms")
 	return p
+}
+
+// profilePolicy is Linkerd's older kind of retries: no attempts are counted, a
+// budget, which is there even if none is written, bounds them all.
+func profilePolicy(n *conf.Node) *Policy {
+	return &Policy{System: "Linkerd", Layer: LayerMesh, AttemptsAt: conf.Where(n), Budget: BudgetSet}
 }
 
 // linkerdPolicy has no shape: Linkerd retries without wait, within its limits,

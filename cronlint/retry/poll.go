@@ -26,7 +26,7 @@ func pollReader(name string, head []byte) func(*lint.File) []*lint.Setting {
 	case strings.HasSuffix(base, ".conf") && bytes.Contains(head, []byte("restart_timeout")) &&
 		mosquittoBridge.Match(head):
 		return mosquitto
-	case bytes.Contains(head, []byte("recon_randomize")) && (base == "minion" || strings.HasSuffix(base, ".conf")):
+	case (base == "minion" || strings.HasSuffix(base, ".conf")) && bytes.Contains(head, []byte("recon_randomize")):
 		return saltMinion
 	case strings.HasSuffix(base, ".properties") && bytes.Contains(head, []byte("reconnect.backoff")):
 		return kafkaClient

@@ -26,8 +26,7 @@ type slot struct {
 
 // dayClass is a set of days of the year on which the same parts are active.
 type dayClass struct {
-	days   int
-	first  int
+	days   []int // of the year, from 0, ascending
 	active []activePart
 }
 
@@ -98,16 +97,16 @@ func (c *calendar) makeClasses() {
 			at = len(c.classes)
 			index[k] = at
 			classOf[d] = at
-			c.classes = append(c.classes, dayClass{first: d})
+			c.classes = append(c.classes, dayClass{})
 		}
-		c.classes[at].days++
+		c.classes[at].days = append(c.classes[at].days, d)
 	}
 	c.eachDay(func(slot, part, day int) {
 		if at, ok := classOf[day]; ok {
 			c.classes[at].active = append(c.classes[at].active, activePart{int32(slot), &c.slots[slot].parts[part].Minutes})
 		}
 	})
-	slices.SortStableFunc(c.classes, func(a, b dayClass) int { return cmp.Compare(b.days, a.days) })
+	slices.SortStableFunc(c.classes, func(a, b dayClass) int { return cmp.Compare(len(b.days), len(a.days)) })
 }
 
 func (c *calendar) eachDay(visit func(slot, part, day int)) {
@@ -154,9 +153,9 @@ func (c *calendar) findTeeth() []tooth {
 			if !ok {
 				at = len(all)
 				index[k] = at
-				all = append(all, tooth{slots: slots, n: n, first: c.minute(class, m)})
+				all = append(all, tooth{slots: slots, n: n, first: c.minute(class.days[0], m)})
 			}
-			all[at].times += class.days
+			all[at].times += len(class.days)
 		}
 		if work > maxStarts {
 			break
@@ -165,8 +164,8 @@ func (c *calendar) findTeeth() []tooth {
 	return all
 }
 
-func (c *calendar) minute(class *dayClass, m int) time.Time {
-	return time.Date(c.year, time.January, 1+class.first, 0, m, 0, 0, time.UTC)
+func (c *calendar) minute(day, m int) time.Time {
+	return time.Date(c.year, time.January, 1+day, 0, m, 0, 0, time.UTC)
 }
 
 // starts lists, for each minute of a day of the class, the slots that fire.
@@ -230,7 +229,7 @@ func (c *calendar) busiest() (load float64, at time.Time) {
 		}
 		for m, sum := range sums {
 			if sum > load {
-				load, at = sum, c.minute(class, m)
+				load, at = sum, c.minute(class.days[0], m)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func busiestRun(c *calendar) (jobs []int, at time.Time) {
 		running(c, class, func(_, minute int) { load[minute]++ })
 		for m, n := range load {
 			if n > most {
-				most, at = n, c.minute(class, m)
+				most, at = n, c.minute(class.days[0], m)
 				jobs = jobs[:0]
 				running(c, class, func(job, minute int) {
 					if minute == m {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/herdscan/herdscan/cronlint/lint"
-	"github.com/herdscan/herdscan/cronlint/schedule"
 )
 
 // A Minute is a minute of the year in which several jobs start together.
@@ -94,9 +93,11 @@ func (c *calendar) worst(limit int, now time.Time) (minutes []Minute) {
 	slices.SortStableFunc(teeth, func(a, b tooth) int {
 		return cmp.Or(cmp.Compare(weight(&b), weight(&a)), cmp.Compare(b.times, a.times), a.first.Compare(b.first))
 	})
-	for i := range teeth[:min(limit, len(teeth))] {
+	teeth = teeth[:min(limit, len(teeth))]
+	soon := c.upcoming(teeth, now)
+	for i := range teeth {
 		t := &teeth[i]
-		m := Minute{Starts: weight(t), Times: t.times, At: cmp.Or(c.next(c.jobs(t), now), t.first)}
+		m := Minute{Starts: weight(t), Times: t.times, At: soon[i]}
 		for _, j := range c.jobs(t) {
 			m.Jobs = append(m.Jobs, c.group[j].Entry)
 		}
@@ -105,22 +106,45 @@ func (c *calendar) worst(limit int, now time.Time) (minutes []Minute) {
 	return minutes
 }
 
-// next is the next minute after now in which all jobs start, within five
-// years; zero if there is none.
-func (c *calendar) next(jobs []int, now time.Time) time.Time {
-	for year := now.UTC().Year(); year < now.UTC().Year()+5; year++ {
-		var all schedule.Year
-		for i, j := range jobs {
-			s := c.group[j]
-			y := s.Schedule.Year(year, s.location())
-			if i > 0 {
-				y = all.Intersect(&y)
-			}
-			all = y
-		}
-		if at := all.First(now.UTC()); !at.IsZero() {
-			return at
+// upcoming are the next minutes after now in which exactly the jobs of each
+// tooth start; where there is none until the end of next year, the first.
+func (c *calendar) upcoming(teeth []tooth, now time.Time) []time.Time {
+	at := make([]time.Time, len(teeth))
+	c.search(teeth, now, at)
+	if slices.ContainsFunc(at, time.Time.IsZero) {
+		// The slots of a group have the same numbers in every year.
+		newCalendar(c.group, c.year+1).search(teeth, now, at)
+	}
+	for i := range at {
+		at[i] = cmp.Or(at[i], teeth[i].first)
+	}
+	return at
+}
+
+// search looks through the year for the teeth that have no minute yet.
+func (c *calendar) search(teeth []tooth, now time.Time, at []time.Time) {
+	index := map[uint64]int{}
+	for i := range teeth {
+		if at[i].IsZero() {
+			index[slotsHash(teeth[i].slots)] = i
 		}
 	}
-	return time.Time{}
+	for i := range c.classes {
+		class := &c.classes[i]
+		for m, slots := range class.starts() {
+			k, ok := index[slotsHash(slots)]
+			if !ok {
+				continue
+			}
+			for _, day := range class.days {
+				t := c.minute(day, m)
+				if t.After(now) {
+					if at[k].IsZero() || t.Before(at[k]) {
+						at[k] = t
+					}
+					break
+				}
+			}
+		}
+	}
 }

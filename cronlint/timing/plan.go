@@ -168,10 +168,18 @@ func (p *planner) run(all bool) {
 // that may move are touched.
 func (p *planner) stage(all bool, may func(*subject) bool) {
 	var must []*subject
+	idle := true
 	for _, s := range p.group {
-		if s.canMove() && may(s) && (all || violates(s)) {
+		if !s.canMove() || !may(s) {
+			continue
+		}
+		idle = false
+		if all || violates(s) {
 			must = append(must, s)
 		}
+	}
+	if idle {
+		return
 	}
 	for _, s := range must {
 		p.put(s, -s.weight()) // they don't stand in the way of each other

@@ -3,6 +3,7 @@ package timing
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,6 +293,27 @@ func TestProvedRefuses(t *testing.T) {
 	for _, text := range []string{"0 4 1,15 * *", "0,30 3 1,15 * *", "0 3 1,16 * *", "0 3 * * *", "0 3 1,15 * 1", "x"} {
 		if proved(old, text) != nil {
 			t.Errorf("%q is taken for the same days, hours and number of starts", text)
+		}
+	}
+}
+
+// TestWorstMinutesHoldTheirJobs checks the dates of the worst minutes fire by
+// fire: what is said to start then starts, and nothing else.
+func TestWorstMinutesHoldTheirJobs(t *testing.T) {
+	p := passOf(t, lint.Options{}, "etc/crontab", "0 * * * * root /a\n*/10 * * * * root /b\n0 2 * * * root /c\n"+
+		"*/15 1-5 1,15 * * root /d\n0 0 1 1 * root /e\n30 2 * * 1 root /f\n0 2 29 2 * root /g\n0 4 30 11 * root /h\n")
+	for _, m := range Loads(p, NewPlan(p, false), 100)[0].Worst {
+		var want, got []string
+		for _, e := range p.Entries {
+			if at := m.At.Add(-time.Minute); e.Schedule.Next(at).Equal(m.At) {
+				want = append(want, e.Command)
+			}
+		}
+		for _, e := range m.Jobs {
+			got = append(got, e.Command)
+		}
+		if !slices.Equal(got, want) || float64(len(got)) != m.Starts {
+			t.Errorf("%s: %q are said to start, %q do", m.At, got, want)
 		}
 	}
 }
