@@ -69,11 +69,13 @@ func Lint(ctx context.Context, paths []string, o lint.Options) (*Result, error) 
 	if err != nil {
 		root = "" // paths are then shown as given
 	}
-	w := &walker{opts: &o, root: root, seen: make(map[string]bool)}
+	files := newReader(ctx, &o)
+	w := &walker{opts: &o, root: root, seen: make(map[string]bool), found: files.add}
 	walkErr := w.walk(ctx, paths)
-	read := readAll(ctx, w.found, &o)
+	read := files.wait()
 	if slices.Contains(paths, "-") {
-		read = append(read, readStdin(&o))
+		in := readStdin(&o)
+		read = append(read, &in)
 	}
 	res := collect(w, read)
 	judge(res, &o, w.folders)
@@ -129,25 +131,38 @@ func formatsFor(o *lint.Options) []lint.Format {
 	})
 }
 
-// readAll reads and parses the files on all cores; the results stand in the
-// order of the files.
-func readAll(ctx context.Context, found []candidate, o *lint.Options) []reading {
-	out := make([]reading, len(found))
-	formats := formatsFor(o)
-	var spare sync.Pool // buffers to read into
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, c := range found {
-		if ctx.Err() != nil {
-			break
+// A reader reads and parses files on all cores while the folders are walked.
+type reader struct {
+	ctx     context.Context
+	opts    *lint.Options
+	formats []lint.Format
+	spare   sync.Pool // buffers to read into
+	group   errgroup.Group
+	out     []*reading
+}
+
+func newReader(ctx context.Context, o *lint.Options) *reader {
+	r := &reader{ctx: ctx, opts: o, formats: formatsFor(o)}
+	r.group.SetLimit(runtime.GOMAXPROCS(0))
+	return r
+}
+
+// add reads a file, unless the run is cut short.
+func (r *reader) add(c candidate) {
+	one := new(reading)
+	r.out = append(r.out, one)
+	r.group.Go(func() error {
+		if r.ctx.Err() == nil {
+			*one = readFile(c, r.formats, r.opts, &r.spare)
 		}
-		g.Go(func() error {
-			out[i] = readFile(c, formats, o, &spare)
-			return nil
-		})
-	}
-	_ = g.Wait() // the functions return no error
-	return out
+		return nil
+	})
+}
+
+// wait returns what the files gave.
+func (r *reader) wait() []*reading {
+	_ = r.group.Wait() // the functions return no error
+	return r.out
 }
 
 func readFile(c candidate, formats []lint.Format, o *lint.Options, spare *sync.Pool) reading {
@@ -298,11 +313,10 @@ func (r *reading) add(p *lint.Parsed, err error) {
 }
 
 // collect puts the readings together, by path.
-func collect(w *walker, read []reading) *Result {
+func collect(w *walker, read []*reading) *Result {
 	res := &Result{Skipped: w.skipped, Errors: w.errs}
-	slices.SortStableFunc(read, func(a, b reading) int { return strings.Compare(a.shown, b.shown) })
-	for i := range read {
-		r := &read[i]
+	slices.SortStableFunc(read, func(a, b *reading) int { return strings.Compare(a.shown, b.shown) })
+	for _, r := range read {
 		if !r.done {
 			continue
 		}

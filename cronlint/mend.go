@@ -42,7 +42,7 @@ func Mend(res *Result, o lint.Options, unsafe bool) ([]Change, []error) {
 
 // rejudge is the result as it would be with the changes written.
 func rejudge(res *Result, changes []Change, o lint.Options) *Result {
-	read := make([]reading, len(res.Sources))
+	read := make([]*reading, len(res.Sources))
 	formats := Formats()
 	for i, f := range res.Sources {
 		data := f.Data
@@ -51,7 +51,8 @@ func rejudge(res *Result, changes []Change, o lint.Options) *Result {
 				data = changes[j].After
 			}
 		}
-		read[i] = parse(f.Path, data, formats, &o)
+		one := parse(f.Path, data, formats, &o)
+		read[i] = &one
 	}
 	next := collect(&walker{}, read)
 	judge(next, &o, true)

@@ -29,18 +29,18 @@ type candidate struct {
 	size  int64  // in bytes, when it was found
 }
 
-// A walker collects candidates in a fixed order, each real file once.
+// A walker finds candidates in a fixed order, each real file once.
 type walker struct {
 	opts    *lint.Options
-	root    string // working folder
-	found   []candidate
+	root    string          // working folder
+	found   func(candidate) // is given each of them
 	seen    map[string]bool // real paths
 	skipped []Skip
 	errs    []*lint.Error
 	folders bool // at least one folder was walked
 }
 
-// walk collects the files of the paths, in the order given and sorted within a
+// walk finds the files of the paths, in the order given and sorted within a
 // folder. Links to folders are not followed, links to files are.
 func (w *walker) walk(ctx context.Context, paths []string) error {
 	for _, p := range paths {
@@ -140,7 +140,7 @@ func (w *walker) add(p, real string, size int64, named bool) {
 		w.skip(p, fmt.Sprintf("larger than %d MiB", limit>>20))
 		return
 	}
-	w.found = append(w.found, candidate{p, w.shown(p), named, size})
+	w.found(candidate{p, w.shown(p), named, size})
 }
 
 func (w *walker) fail(p string, err error) {

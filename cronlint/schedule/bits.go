@@ -40,6 +40,15 @@ func (s *Days) Has(d int) bool { return s[d>>6]&(1<<(d&63)) != 0 }
 // Add puts day d, 0 to 365, into the set.
 func (s *Days) Add(d int) { s[d>>6] |= 1 << (d & 63) }
 
+// addRange puts the days from lo to before hi, at most 63, into the set.
+func (s *Days) addRange(lo, hi int) {
+	run := uint64(1)<<(hi-lo) - 1
+	s[lo>>6] |= run << (lo & 63)
+	if rest := run >> (64 - lo&63); lo>>6+1 < len(s) {
+		s[lo>>6+1] |= rest
+	}
+}
+
 // Count is the number of days in the set.
 func (s *Days) Count() int { return countBits(s[:]) }
 

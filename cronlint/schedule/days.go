@@ -120,8 +120,13 @@ func (r *dayRule) days(y int) (set Days) {
 			dow = (dow + time.Weekday(last)) % 7
 			continue
 		}
+		if daily {
+			set.addRange(yday, yday+last)
+			yday += last
+			continue
+		}
 		for d := 1; d <= last; d++ {
-			if daily || r.matches(d, dow, last) {
+			if r.matches(d, dow, last) {
 				set.Add(yday)
 			}
 			yday++

@@ -81,13 +81,21 @@ func (c *calendar) makeSlots() {
 }
 
 // makeClasses sorts the days of the year by the parts that are active on them.
+// Many parts have the same days: each set of days counts once.
 func (c *calendar) makeClasses() {
 	var signature [366]uint64
-	c.eachDay(func(slot, part, day int) {
-		signature[day] += mix(uint64(slot)<<16 | uint64(part) + 1)
+	sets := map[schedule.Days]bool{}
+	c.eachPart(func(_ int, p *schedule.Part) {
+		if sets[p.Days] {
+			return
+		}
+		sets[p.Days] = true
+		name := mix(uint64(len(sets)))
+		for d := p.Days.Next(0); d >= 0; d = p.Days.Next(d + 1) {
+			signature[d] += name
+		}
 	})
 	index := map[uint64]int{}
-	classOf := map[int]int{} // the first day of each class
 	for d, k := range signature {
 		if k == 0 {
 			continue
@@ -96,26 +104,24 @@ func (c *calendar) makeClasses() {
 		if !ok {
 			at = len(c.classes)
 			index[k] = at
-			classOf[d] = at
 			c.classes = append(c.classes, dayClass{})
 		}
 		c.classes[at].days = append(c.classes[at].days, d)
 	}
-	c.eachDay(func(slot, part, day int) {
-		if at, ok := classOf[day]; ok {
-			c.classes[at].active = append(c.classes[at].active, activePart{int32(slot), &c.slots[slot].parts[part].Minutes})
+	c.eachPart(func(slot int, p *schedule.Part) {
+		for i := range c.classes {
+			if class := &c.classes[i]; p.Days.Has(class.days[0]) {
+				class.active = append(class.active, activePart{int32(slot), &p.Minutes})
+			}
 		}
 	})
 	slices.SortStableFunc(c.classes, func(a, b dayClass) int { return cmp.Compare(len(b.days), len(a.days)) })
 }
 
-func (c *calendar) eachDay(visit func(slot, part, day int)) {
+func (c *calendar) eachPart(visit func(slot int, p *schedule.Part)) {
 	for i := range c.slots {
 		for j := range c.slots[i].parts {
-			days := &c.slots[i].parts[j].Days
-			for d := days.Next(0); d >= 0; d = days.Next(d + 1) {
-				visit(i, j, d)
-			}
+			visit(i, &c.slots[i].parts[j])
 		}
 	}
 }
