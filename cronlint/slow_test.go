@@ -1,9 +1,12 @@
 package cronlint
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/herdscan/herdscan/comb/rule"
 )
 
 // TestNothingTakesLong holds files of an eighth of a megabyte that would take hours if
@@ -55,4 +58,20 @@ func numberedYAML(size int) string {
 		b.WriteString("  i" + time.Duration(i).String() + ": {maxAttempts: 4}\n")
 	}
 	return b.String()
+}
+
+// TestLongCrontab judges 100,000 jobs by all rules, and loses none.
+func TestLongCrontab(t *testing.T) {
+	const jobs = 100_000
+	var b strings.Builder
+	for i := range jobs {
+		fmt.Fprintf(&b, "%d %d %d %d * /opt/job\n", i%60, i/60%24, i/1440%28+1, i/40320+1)
+	}
+	res := lintText(t, "crontab", b.String(), Options{})
+	if len(res.Entries) != jobs || len(res.Errors) != 0 {
+		t.Errorf("%d jobs, %v", len(res.Entries), res.Errors)
+	}
+	if n := res.Count(rule.Warning); n != 0 {
+		t.Errorf("%d warnings on jobs that never meet, the first: %+v", n, res.Problems[0])
+	}
 }
