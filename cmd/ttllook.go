@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,7 +35,7 @@ type closerLook struct {
 func (r *ttlRun) look(ctx context.Context, src *scan.Redis, sum *ttlhist.Summary, info scan.Info) []string {
 	started := r.env.Now()
 	l := &closerLook{src: src, sum: sum, serverTime: func() time.Time { return info.Now.Add(r.env.Now().Sub(started)) }}
-	l.choose(ttlhist.Analyse(sum, ttlhist.Options{}), info)
+	l.choose(info)
 	if len(l.keys) == 0 || ctx.Err() != nil {
 		return nil
 	}
@@ -49,34 +50,15 @@ func (r *ttlRun) look(ctx context.Context, src *scan.Redis, sum *ttlhist.Summary
 	return notes
 }
 
-// choose takes sample keys of each group whose TTL or kind a finding may turn
-// on: those with teeth, and those without TTL.
-func (l *closerLook) choose(a *ttlhist.Analysis, info scan.Info) {
+// choose takes a few keys of each pattern, the largest patterns first.
+func (l *closerLook) choose(info scan.Info) {
 	dbs := []int{0}
 	if len(info.DBs) > 0 {
-		dbs = dbs[:0]
-		for db := range info.DBs {
-			dbs = append(dbs, db)
-		}
-		slices.Sort(dbs)
+		dbs = slices.Sorted(maps.Keys(info.DBs))
 	}
-	herds := map[string]bool{}
-	for _, f := range a.Findings {
-		for _, p := range f.Patterns {
-			herds[p] = true
-		}
-	}
-	for _, g := range a.Groups {
-		if !herds[g.Pattern] && len(g.Teeth) == 0 && g.NoTTL == 0 {
-			continue
-		}
-		for _, name := range g.Examples {
-			for _, db := range dbs {
-				if len(l.keys) == maxLooked {
-					return
-				}
-				l.keys = append(l.keys, scan.KeyRef{Name: []byte(name), DB: db})
-			}
+	for _, name := range l.sum.SampleKeys(maxLooked / len(dbs)) {
+		for _, db := range dbs {
+			l.keys = append(l.keys, scan.KeyRef{Name: name, DB: db})
 		}
 	}
 }

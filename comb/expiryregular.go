@@ -20,6 +20,10 @@ const (
 // regular searches once more without the allowance for batches, and returns
 // the scan if what it finds are teeth at one spacing. Else it returns nil.
 func (s *expiryScan) regular() *expiryScan {
+	const allowed = 1.5 // a smaller allowance hides no tooth
+	if !slices.ContainsFunc(s.windows, func(w expiryWindow) bool { return w.dispersion > allowed }) {
+		return nil
+	}
 	again := newExpiryScan(s.all, s.o)
 	again.dispersion = 1
 	for i := range again.windows {

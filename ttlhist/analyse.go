@@ -3,8 +3,11 @@ package ttlhist
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/herdscan/herdscan/comb"
 	"github.com/herdscan/herdscan/comb/rule"
@@ -32,9 +35,16 @@ func Analyse(s *Summary, o Options) *Analysis {
 	a.Sampled = sampledShare(a.Sources)
 	rows := s.rows()
 	a.clock(rows)
-	for _, r := range rows {
-		a.Groups = append(a.Groups, a.group(r))
+	a.Groups = make([]Group, len(rows))
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, r := range rows {
+		work.Go(func() error {
+			a.Groups[i] = a.group(r)
+			return nil
+		})
 	}
+	_ = work.Wait() // the functions return no error
 	a.total(rows)
 	a.groupHerds()
 	a.crossHerds()

@@ -1,6 +1,28 @@
 package ttlhist
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// SampleKeys returns a few keys of each group, up to limit in all, the largest
+// groups first: to ask the cache for their type and idle time.
+func (s *Summary) SampleKeys(limit int) [][]byte {
+	groups := slices.SortedFunc(maps.Values(s.groups), func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.keys, a.keys), cmp.Compare(a.pattern, b.pattern))
+	})
+	var names [][]byte
+	for _, g := range groups {
+		for _, k := range g.sample {
+			if k.Name != nil && len(names) < limit {
+				names = append(names, k.Name)
+			}
+		}
+	}
+	return names
+}
 
 // ObserveLife adds the remaining and the idle time of one key, as evidence for
 // the TTL of its group: for a key that was not read since it was written the
