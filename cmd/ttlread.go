@@ -111,6 +111,9 @@ func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReadi
 	coverage, parts := describe(src, about, err, took)
 	sum.End(parts...)
 	out := &ttlReading{sum: sum, coverage: []report.Coverage{coverage}, notes: serverNotes(info)}
+	if about.Kind == "rdb" {
+		out.notes = append(out.notes, "a dump does not tell its server's maxmemory-policy: whether locks and queues may be evicted (HS403) is not judged")
+	}
 	if live {
 		for _, line := range impactLines(redis.Impact()) {
 			if !slices.Contains(out.notes, line) { // of a server that Info has named
