@@ -11,6 +11,7 @@ func FuzzParse(f *testing.F) {
 		"0 0 * * *", "*/5 1-5 1,15 jan mon-fri", "@daily", "@every 1h", "H H(0-7) * * *", "0~59 * * * *",
 		"0 0 0 L-3 * ? 2026", "0 0 ? * 5#3 *", "Mon..Fri *-*~3 8..18/2:0/15:30 Europe/Berlin", "cron(0 1 * * ? *)",
 		"rate(5 minutes)", "every 2nd mon of jan 09:00", "CRON_TZ=Asia/Tokyo 0 0 * * *", "*-*-*/9999999 1:1",
+		"0 0 0 1 1 0\xe6l", "0 0 0 \xe6w 1 0",
 	} {
 		for d := range dialectCount {
 			f.Add(uint8(d), text)

@@ -10,7 +10,7 @@ import (
 func (p *fieldParser) specialTerm(item string, t *Term) (bool, *ParseError) {
 	switch p.unit {
 	case UnitDom:
-		return p.specialDom(strings.ToUpper(item), t)
+		return p.specialDom(upper(item), t)
 	case UnitDow:
 		return p.specialDow(item, t)
 	}
@@ -54,7 +54,7 @@ func (p *fieldParser) specialDow(item string, t *Term) (bool, *ParseError) {
 		t.Kind, t.Lo, t.Hi, t.Nth = TermNth, v%7, v%7, n
 		return true, nil
 	}
-	last, ok := strings.CutSuffix(strings.ToUpper(item), "L")
+	last, ok := strings.CutSuffix(upper(item), "L")
 	if !ok {
 		return false, nil
 	}
@@ -68,4 +68,16 @@ func (p *fieldParser) specialDow(item string, t *Term) (bool, *ParseError) {
 	}
 	t.Kind, t.Lo, t.Hi = TermLastDow, v%7, v%7
 	return true, nil
+}
+
+// upper changes ASCII letters only, so that what is wrong keeps its length and
+// with it its place in the text.
+func upper(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'a' <= c && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
 }
