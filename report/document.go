@@ -25,6 +25,8 @@ type Document struct {
 	Findings []Finding  `json:"findings"`
 	// Undecided says what could not be judged, and what would be needed.
 	Undecided []string `json:"undecided,omitempty"`
+	// Timeline is the whole run on one clock, where several sources were read.
+	Timeline *Timeline `json:"timeline,omitempty"`
 	// Notes are facts about the run: the load it put on a server, say.
 	Notes   []string `json:"notes,omitempty"`
 	Summary Summary  `json:"summary"`
@@ -73,22 +75,31 @@ type Finding struct {
 	Count    uint64 `json:"count"`
 	// Message is one sentence that names the subject; Details say what was
 	// seen, Why why it hurts. None of them claims more than the data shows.
-	Message    string     `json:"message"`
-	Details    []string   `json:"details,omitempty"`
-	Why        string     `json:"why,omitempty"`
-	RefutedBy  string     `json:"refuted_by,omitempty"`
-	Also       []string   `json:"also,omitempty"` // other rules that the same facts meet
-	Members    []string   `json:"members,omitempty"`
-	Locations  []Location `json:"locations,omitempty"`
-	Related    []Location `json:"related,omitempty"` // other places that take part
-	Excerpt    *Excerpt   `json:"excerpt,omitempty"` // the line of the first location
-	Comb       *Comb      `json:"comb,omitempty"`
-	Herd       *Herd      `json:"herd,omitempty"`
-	Teeth      []Tooth    `json:"teeth,omitempty"`
-	Causes     []Cause    `json:"causes,omitempty"`
-	Fix        *Fix       `json:"fix,omitempty"`
-	Log10P     *float64   `json:"log10_p,omitempty"`
-	Suppressed string     `json:"suppressed,omitempty"` // why it does not count
+	Message   string     `json:"message"`
+	Details   []string   `json:"details,omitempty"`
+	Why       string     `json:"why,omitempty"`
+	RefutedBy string     `json:"refuted_by,omitempty"`
+	Also      []string   `json:"also,omitempty"` // other rules that the same facts meet
+	Members   []string   `json:"members,omitempty"`
+	Locations []Location `json:"locations,omitempty"`
+	Related   []Location `json:"related,omitempty"` // other places that take part
+	Excerpt   *Excerpt   `json:"excerpt,omitempty"` // the line of the first location
+	Comb      *Comb      `json:"comb,omitempty"`
+	Herd      *Herd      `json:"herd,omitempty"`
+	Teeth     []Tooth    `json:"teeth,omitempty"`
+	Causes    []Cause    `json:"causes,omitempty"`
+	// Cleared are the suspects that were looked at and do not fit; Missing says
+	// what was not given that could decide, and how to give it.
+	Cleared []Cause  `json:"cleared,omitempty"`
+	Missing []string `json:"missing,omitempty"`
+	Fix     *Fix     `json:"fix,omitempty"`
+	// Remedies are all fixes that were weighed, the best first, then those that
+	// do not help.
+	Remedies   []Remedy  `json:"remedies,omitempty"`
+	Timeline   *Timeline `json:"timeline,omitempty"`
+	Fold       *Fold     `json:"fold,omitempty"`
+	Log10P     *float64  `json:"log10_p,omitempty"`
+	Suppressed string    `json:"suppressed,omitempty"` // why it does not count
 	// SuppressedBy is "ignore", "snooze" or "baseline" when somebody has accepted
 	// the finding; text then only counts it.
 	SuppressedBy string `json:"suppressed_by,omitempty"`
@@ -155,9 +166,74 @@ type Tooth struct {
 // Cause is one suspect. The best comes first.
 type Cause struct {
 	Kind      string  `json:"kind"`
-	Score     float64 `json:"score"`
+	Score     float64 `json:"score"` // 0..1, how well it fits; not a probability
 	Why       string  `json:"why"`
 	RefutedBy string  `json:"refuted_by"`
+
+	// Suspect names whom the evidence points at ("session:*", "deploy/crontab:7"),
+	// where one source names it; For and Against are the reasons, one each.
+	Suspect   string     `json:"suspect,omitempty"`
+	For       []string   `json:"for,omitempty"`
+	Against   []string   `json:"against,omitempty"`
+	Locations []Location `json:"locations,omitempty"`
+}
+
+// A Remedy is one way to mend a herd, weighed for the numbers seen.
+type Remedy struct {
+	Name    string   `json:"name"`  // "ttl_jitter", "coalesce", "lock", "serve_stale", ...
+	Helps   string   `json:"helps"` // "yes", "partly", "no"
+	Text    string   `json:"text"`  // what to do, one sentence
+	Why     string   `json:"why,omitempty"`
+	Effect  *Effect  `json:"effect,omitempty"`
+	Curve   *Curve   `json:"curve,omitempty"`
+	Lang    string   `json:"lang,omitempty"`
+	Code    string   `json:"code,omitempty"`
+	Caveats []string `json:"caveats,omitempty"` // pitfalls that this case runs into
+}
+
+// A Curve compares the load of one tooth before and after a remedy, second by
+// second from its onset.
+type Curve struct {
+	StepNS int64     `json:"step_ns"`
+	Unit   string    `json:"unit"`
+	Before []float64 `json:"before"`
+	After  []float64 `json:"after"`
+}
+
+// A Timeline puts what several sources saw on one clock.
+type Timeline struct {
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+	Lanes []Lane    `json:"lanes"`
+}
+
+// A Lane is one row of a Timeline: At counts steps from its start, in ascending
+// order, and N is the value there, the busiest second of the step; where
+// nothing is given it is 0.
+type Lane struct {
+	Name   string    `json:"name"`
+	Kind   string    `json:"kind"` // "queries", "expiries", "fires", "events"
+	Unit   string    `json:"unit"` // "queries/s"
+	StepNS int64     `json:"step_ns"`
+	At     []int64   `json:"at"`
+	N      []float64 `json:"n"`
+	Text   []string  `json:"text,omitempty"` // of events, one each
+}
+
+// A Fold lays all periods of a comb on each other: N is the mean per period and
+// step, from half a period before the onset of a tooth to half a period after.
+type Fold struct {
+	PeriodNS int64      `json:"period_ns"`
+	StepNS   int64      `json:"step_ns"`
+	Lanes    []FoldLane `json:"lanes"`
+}
+
+// A FoldLane is one row of a Fold.
+type FoldLane struct {
+	Name string    `json:"name"`
+	Kind string    `json:"kind"`
+	Unit string    `json:"unit"`
+	N    []float64 `json:"n"`
 }
 
 // Fix is what to do, ready to paste, and what it will do.
