@@ -136,13 +136,20 @@ type reader struct {
 	ctx     context.Context
 	opts    *lint.Options
 	formats []lint.Format
-	spare   sync.Pool // buffers to read into
+	named   []lint.Format // for files given by name
+	spare   sync.Pool     // buffers to read into
 	group   errgroup.Group
 	out     []*reading
 }
 
 func newReader(ctx context.Context, o *lint.Options) *reader {
 	r := &reader{ctx: ctx, opts: o, formats: formatsFor(o)}
+	r.named = r.formats
+	if o.NamedCode && !o.Has("code") {
+		wide := *o
+		wide.OptIn = append(slices.Clone(o.OptIn), "code")
+		r.named = formatsFor(&wide)
+	}
 	r.group.SetLimit(runtime.GOMAXPROCS(0))
 	return r
 }
@@ -153,7 +160,11 @@ func (r *reader) add(c candidate) {
 	r.out = append(r.out, one)
 	r.group.Go(func() error {
 		if r.ctx.Err() == nil {
-			*one = readFile(c, r.formats, r.opts, &r.spare)
+			formats := r.formats
+			if c.named {
+				formats = r.named
+			}
+			*one = readFile(c, formats, r.opts, &r.spare)
 		}
 		return nil
 	})

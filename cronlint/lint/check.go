@@ -76,6 +76,7 @@ type Options struct {
 	Exclude     []string  // doublestar globs of files and folders to leave out
 	NoGitignore bool      // read what .gitignore excludes, too
 	MaxSize     int64     // bytes; larger files are skipped with a note; 0: 8 MiB
+	NamedCode   bool      // read literals in source files that are named one by one, without the switch "code"
 
 	// How it is judged.
 	Dialect        string            // of crontabs: "cronie", "debian", "vixie", "supercronic", ...; "": by what is seen
@@ -101,7 +102,7 @@ func (o *Options) Enabled(c *Check) bool {
 	if len(o.Rules) > 0 {
 		return slices.Contains(o.Rules, id)
 	}
-	return c.OptIn == "" || slices.Contains(o.OptIn, c.OptIn)
+	return c.OptIn == "" || slices.Contains(o.OptIn, c.OptIn) || c.OptIn == "code" && o.NamedCode
 }
 
 // Has says whether a switch of OptIn is on.

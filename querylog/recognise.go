@@ -1,0 +1,17 @@
+package querylog
+
+import "errors"
+
+// Recognise reports whether a source begins like a query log, or is saved so
+// that it may be one. An error means that it can't be opened or uncompressed.
+func Recognise(s Source) (bool, error) {
+	in, err := openInput(s)
+	var unknown *UnknownFormatError
+	switch {
+	case errors.As(err, &unknown):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return !in.empty, in.Close()
+}
