@@ -7,10 +7,11 @@ FUZZTIME ?= 10s
 build:
 	go build -trimpath -o herdscan .
 
-# Installs redis-server, mariadb-server and memcached where it can (Debian, as
-# root); the tests start instances of their own on free loopback ports.
+# Installs the servers, and the languages in which snippets are tried, where it
+# can (Debian, as root); the tests start instances of their own on free loopback
+# ports.
 test:
-	.ci/need redis-server mariadbd memcached
+	.ci/need redis-server mariadbd memcached python3 php node javac ruby
 	go test -race -shuffle=on ./...
 
 lint:
