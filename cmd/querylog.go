@@ -175,25 +175,28 @@ func (r *queryRun) summary(ctx context.Context, args []string) (*querylog.Summar
 	if len(args) == 0 {
 		return r.server(ctx)
 	}
-	out := &querylog.Summary{}
 	var logs []string
+	var saved []*querylog.Summary
 	for _, arg := range args {
-		saved, err := loadQuerySummary(arg)
+		one, err := loadQuerySummary(arg)
 		switch {
 		case err == nil:
-			out.Merge(saved)
+			saved = append(saved, one)
 		case errors.Is(err, querylog.ErrNotSummary):
 			logs = append(logs, arg)
 		default:
 			return nil, nil, fmt.Errorf("%s: %w", report.Clean(arg), err)
 		}
 	}
+	out := &querylog.Summary{}
 	if len(logs) > 0 {
-		sum, err := querylog.Summarise(ctx, r.logSources(ctx, logs, out), r.progress())
-		if sum == nil {
-			return nil, nil, err
-		}
-		out.Merge(sum) // the errors are in its coverage
+		absent := &querylog.Summary{}
+		sources := r.logSources(ctx, logs, absent)
+		out, _ = querylog.Summarise(ctx, sources, r.progress()) // the errors are in its coverage
+		out.Merge(absent)
+	}
+	for _, one := range saved {
+		out.Merge(one)
 	}
 	return out, nil, nil
 }

@@ -40,9 +40,9 @@ const (
 func levels(base *grid) []level {
 	span := float64(base.n) * base.w
 	var out []level
-	g := base
+	g, mem := base, newScratch(len(base.x))
 	for shift := uint(0); ; shift++ {
-		out = append(out, level{grid: g, shift: shift, bursts: findBursts(g, base, shift)})
+		out = append(out, level{grid: g, shift: shift, bursts: findBursts(g, base, shift, mem)})
 		if g.w*2 > min(widestBin, span/levelsPerOf) {
 			return out
 		}
@@ -52,10 +52,10 @@ func levels(base *grid) []level {
 
 // findBursts returns the bursts of g in time order. The background is
 // computed twice, the second time without the bins that stood out.
-func findBursts(g, base *grid, shift uint) []burst {
-	lam := make([]float64, len(g.x))
-	g.background(g.c, lam, minExcess)
-	quiet := make([]float64, len(g.c))
+func findBursts(g, base *grid, shift uint, mem *scratch) []burst {
+	lam, quiet := mem.lam[:len(g.x)], mem.quiet[:len(g.x)]
+	clear(lam)
+	g.background(g.c, lam, mem.upTo, minExcess)
 	again := false
 	for i, c := range g.c {
 		quiet[i] = c
@@ -64,7 +64,7 @@ func findBursts(g, base *grid, shift uint) []burst {
 		}
 	}
 	if again {
-		g.background(quiet, lam, minExcess)
+		g.background(quiet, lam, mem.upTo, minExcess)
 	}
 	var out []burst
 	for i, c := range g.c {

@@ -105,9 +105,23 @@ type Result struct {
 type Named struct {
 	Name   string
 	Series *Series
+	// Make builds the series where Series is nil: anew each time it is needed
+	// and perhaps on several goroutines, so that many long series are not in
+	// memory together. It must always build the same one.
+	Make func() *Series
 	// Follower marks shapes that only accompany others (BEGIN, COMMIT, SET
 	// NAMES, Connect): they may be members of a family but never its cause.
 	Follower bool
+}
+
+// get returns the series, ready to be read.
+func (n *Named) get() *Series {
+	s := n.Series
+	if s == nil {
+		s = n.Make()
+	}
+	s.settle()
+	return s
 }
 
 // Member is one series of a family.

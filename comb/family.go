@@ -19,40 +19,41 @@ import (
 // from the first one's are tested alone and in no sum.
 func DetectFamilies(series []Named, o Options) (each []Result, families []Family) {
 	o.Tried = max(o.Tried, len(series))
-	each = detectAll(series, o)
-	f := grouping{series: series, each: each, options: o}
+	f := grouping{series: series, options: o}
+	f.detectAll()
 	f.group()
 	f.searchWeak()
-	for _, h := range f.herds {
-		families = append(families, f.family(h))
-	}
+	families = f.families()
 	slices.SortStableFunc(families, func(a, b Family) int { return cmp.Compare(a.Comb.LogP, b.Comb.LogP) })
-	return each, families
+	return f.each, families
 }
 
 // detectAll is Detect on each series.
-func detectAll(series []Named, o Options) []Result {
-	for _, n := range series {
-		n.Series.settle() // a series given twice is then only read
+func (f *grouping) detectAll() {
+	for i := range f.series {
+		if s := f.series[i].Series; s != nil {
+			s.settle() // a series given twice is then only read
+		}
 	}
-	out := make([]Result, len(series))
+	f.each, f.extents = make([]Result, len(f.series)), make([]extent, len(f.series))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(series)) {
+	for range min(runtime.GOMAXPROCS(0), len(f.series)) {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(series)); i = next.Add(1) - 1 {
-				out[i] = Detect(series[i].Series, o)
+			for i := next.Add(1) - 1; i < int64(len(f.series)); i = next.Add(1) - 1 {
+				s := f.series[i].get()
+				f.each[i], f.extents[i] = Detect(s, f.options), extentOf(s)
 			}
 		})
 	}
 	wg.Wait()
-	return out
 }
 
 // grouping is the state of one DetectFamilies call.
 type grouping struct {
 	series  []Named
 	each    []Result
+	extents []extent
 	options Options
 	herds   []*herd
 }
@@ -176,10 +177,10 @@ func meet(a, b []Tooth, slack time.Duration) int {
 
 // searchWeak looks for herds in the sum of the series that have no comb.
 func (f *grouping) searchWeak() {
-	var weak []*Series
+	var weak []int
 	for i, n := range f.series {
 		if !n.Follower && len(f.each[i].Combs) == 0 {
-			weak = append(weak, n.Series)
+			weak = append(weak, i)
 		}
 	}
 	if len(weak) < 2 {
@@ -192,68 +193,64 @@ func (f *grouping) searchWeak() {
 	}
 }
 
-// sum adds up the series whose bin is that of the first, two by two.
-func (f *grouping) sum(series []*Series) *Series {
-	bin := f.series[0].Series.bin
-	var parts [][]cell
-	for _, s := range series {
-		if s.bin == bin {
-			s.settle()
-			parts = append(parts, s.cells)
+// families names the members of each herd and measures its comb on their sum.
+func (f *grouping) families() []Family {
+	if len(f.herds) == 0 {
+		return nil
+	}
+	out := make([]Family, len(f.herds))
+	for i := range f.series {
+		if f.extents[i].n == 0 {
+			continue
+		}
+		s := f.series[i].get()
+		for k, h := range f.herds {
+			if m, ok := f.member(i, s, h); ok {
+				out[k].Members = append(out[k].Members, m)
+			}
 		}
 	}
-	for len(parts) > 1 {
-		var next [][]cell
-		for i := 0; i+1 < len(parts); i += 2 {
-			next = append(next, mergeCells(parts[i], parts[i+1]))
-		}
-		if len(parts)%2 == 1 {
-			next = append(next, parts[len(parts)-1])
-		}
-		parts = next
-	}
-	out := &Series{bin: bin}
-	if len(parts) == 1 {
-		out.cells = parts[0]
+	for k, h := range f.herds {
+		out[k].Comb = f.measure(h, out[k].Members)
+		slices.SortStableFunc(out[k].Members, func(a, b Member) int {
+			switch {
+			case a.Follower && !b.Follower:
+				return 1
+			case b.Follower && !a.Follower:
+				return -1
+			}
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
+		})
 	}
 	return out
 }
 
-// family names the members of a herd and measures its comb on their sum.
-func (f *grouping) family(h *herd) Family {
-	out := Family{Comb: h.comb}
-	var causes []*Series
-	for i, n := range f.series {
-		inside, inTeeth := f.concentrated(n, h)
-		switch {
-		case h.own[i]:
-			inside = f.ownTeeth(i, h)
-		case !inTeeth:
-			continue
-		}
-		out.Members = append(out.Members, Member{Name: n.Name, Index: i, Count: inside, Follower: n.Follower, Own: h.own[i]})
-		if h.own[i] && !n.Follower {
-			causes = append(causes, n.Series)
+// member describes a series in a herd; ok is false when it is not in it.
+func (f *grouping) member(i int, s *Series, h *herd) (m Member, ok bool) {
+	n := &f.series[i]
+	inside, ok := f.concentrated(s, n.Follower, h)
+	if h.own[i] {
+		inside, ok = f.ownTeeth(i, h), true
+	}
+	return Member{Name: n.Name, Index: i, Count: inside, Follower: n.Follower, Own: h.own[i]}, ok
+}
+
+// measure returns the comb of the sum of the causes.
+func (f *grouping) measure(h *herd, members []Member) Comb {
+	var causes []int
+	for _, m := range members {
+		if m.Own && !m.Follower {
+			causes = append(causes, m.Index)
 		}
 	}
-	slices.SortStableFunc(out.Members, func(a, b Member) int {
-		switch {
-		case a.Follower && !b.Follower:
-			return 1
-		case b.Follower && !a.Follower:
-			return -1
-		}
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
-	})
 	if len(causes) > 1 {
 		for _, c := range Detect(f.sum(causes), f.options).Combs {
 			if together(&h.comb, &c) {
-				out.Comb = c
-				break
+				return c
 			}
 		}
 	}
-	return out
+	return h.comb
 }
 
 // ownTeeth counts the events in the teeth of a series' own comb of this herd.
@@ -279,12 +276,7 @@ const (
 
 // concentrated counts the events of a series in the teeth of a herd and says
 // whether there are far more than its events spread evenly would give.
-func (f *grouping) concentrated(n Named, h *herd) (inside uint64, yes bool) {
-	s := n.Series
-	s.settle()
-	if len(s.cells) == 0 {
-		return 0, false
-	}
+func (f *grouping) concentrated(s *Series, follower bool, h *herd) (inside uint64, yes bool) {
 	var windows time.Duration
 	for _, t := range h.comb.Teeth {
 		from, to := t.At.Add(-h.comb.Width/2-s.BinWidth()), t.At.Add(h.comb.Width+s.BinWidth())
@@ -299,7 +291,7 @@ func (f *grouping) concentrated(n Named, h *herd) (inside uint64, yes bool) {
 	total := float64(s.Total())
 	expected := total * min(float64(windows)/span, 1)
 	share, need := memberShare, memberLLR
-	if n.Follower || h.sum {
+	if follower || h.sum {
 		share = companyShare
 	}
 	if !h.sum {

@@ -104,38 +104,50 @@ func (g *grid) coarsen() *grid {
 // center returns the middle of non-empty bin i in seconds from the origin.
 func (g *grid) center(i int) float64 { return (float64(g.x[i]) + 0.5) * g.w }
 
-// window is a sliding sum over the bins [x-reach, x+reach].
+// window is the non-empty bins in [x-reach, x+reach], for rising x.
 type window struct {
 	reach  int32
 	lo, hi int
-	sum    float64
 }
 
-// at moves the window to bin x and returns its sum and how many bins of the coverage it spans.
-func (v *window) at(g *grid, c []float64, x int32) (sum, bins float64) {
+// at moves the window to bin x and returns the sum of its counts, from the sums
+// up to each bin, and how many bins of the coverage it spans.
+func (v *window) at(g *grid, upTo []float64, x int32) (sum, bins float64) {
 	for v.hi < len(g.x) && g.x[v.hi] <= x+v.reach {
-		v.sum += c[v.hi]
 		v.hi++
 	}
 	for g.x[v.lo] < x-v.reach {
-		v.sum -= c[v.lo]
 		v.lo++
 	}
-	return v.sum, float64(min(x+v.reach, g.n-1) - max(x-v.reach, 0) + 1)
+	return upTo[v.hi] - upTo[v.lo], float64(min(x+v.reach, g.n-1) - max(x-v.reach, 0) + 1)
+}
+
+// scratch is memory that the levels of one grid use in turn.
+type scratch struct{ lam, quiet, upTo []float64 }
+
+func newScratch(bins int) *scratch {
+	return &scratch{make([]float64, bins), make([]float64, bins), make([]float64, bins+1)}
 }
 
 // background writes to lam the rate, events a bin, around each bin that holds
 // at least so many events, by the counts c: the larger of the means of a near
-// and a wide neighbourhood, the bin itself and its neighbours left out.
-func (g *grid) background(c, lam []float64, least float64) {
+// and a wide neighbourhood, the bin itself and its neighbours left out. upTo is
+// memory for one value more than there are bins.
+func (g *grid) background(c, lam, upTo []float64, least float64) {
+	sum := 0.0
+	for i, v := range c[:len(g.x)] {
+		upTo[i] = sum
+		sum += v
+	}
+	upTo[len(g.x)] = sum
 	own, near, wide := window{reach: ownBins}, window{reach: nearBins}, window{reach: wideBins}
 	for i, x := range g.x {
 		if g.c[i] < least {
 			continue
 		}
-		so, no := own.at(g, c, x)
-		sn, nn := near.at(g, c, x)
-		sw, nw := wide.at(g, c, x)
+		so, no := own.at(g, upTo, x)
+		sn, nn := near.at(g, upTo, x)
+		sw, nw := wide.at(g, upTo, x)
 		rest := max(nw-no, 1)
 		lam[i] = max((sn-so)/max(nn-no, 1), (sw-so)/rest, 0.5/rest)
 	}

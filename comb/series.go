@@ -46,6 +46,9 @@ func NewSeries(bin time.Duration) *Series {
 	return &Series{bin: int64(bin)}
 }
 
+// Grow makes room for n more bins, so that Add needn't.
+func (s *Series) Grow(n int) { s.cells = slices.Grow(s.cells, n) }
+
 // BinWidth returns the width of a bin.
 func (s *Series) BinWidth() time.Duration { return time.Duration(s.bin) }
 
@@ -82,9 +85,22 @@ func (s *Series) settle() {
 		return
 	}
 	slices.SortFunc(s.late, compareCells)
-	s.cells = mergeCells(s.cells, s.late)
+	s.cells = mergeCells(s.cells, joined(s.late))
 	s.late = nil
 	s.hit = len(s.cells) - 1
+}
+
+// joined adds up the equal bins of sorted cells, in place.
+func joined(cells []cell) []cell {
+	out := cells[:0]
+	for _, c := range cells {
+		if k := len(out) - 1; k >= 0 && out[k].x == c.x {
+			out[k].n = addSat(out[k].n, c.n)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // Merge adds the counts of o, which is left as it is. It fails when the bins differ.
@@ -269,29 +285,18 @@ func findCell(cells []cell, x int64) (int, bool) {
 // mergeCells merges two sorted slices, adding the counts of equal bins, into a new one.
 func mergeCells(a, b []cell) []cell {
 	out := make([]cell, 0, len(a)+len(b))
-	push := func(c cell) {
-		if k := len(out) - 1; k >= 0 && out[k].x == c.x {
-			out[k].n = addSat(out[k].n, c.n)
-			return
-		}
-		out = append(out, c)
-	}
 	for len(a) > 0 && len(b) > 0 {
-		if a[0].x <= b[0].x {
-			push(a[0])
-			a = a[1:]
-		} else {
-			push(b[0])
-			b = b[1:]
+		switch {
+		case a[0].x < b[0].x:
+			out, a = append(out, a[0]), a[1:]
+		case a[0].x > b[0].x:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out = append(out, cell{a[0].x, addSat(a[0].n, b[0].n)})
+			a, b = a[1:], b[1:]
 		}
 	}
-	for _, c := range a {
-		push(c)
-	}
-	for _, c := range b {
-		push(c)
-	}
-	return out
+	return append(append(out, a...), b...)
 }
 
 func floorDiv(a, b int64) int64 {

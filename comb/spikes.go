@@ -174,12 +174,13 @@ func paretoTail(sizes []float64, z float64) float64 {
 // dispersion is the variance about the local background over the mean, bins
 // above the background by more than limit counted as limit.
 func (g *grid) dispersion(limit float64) float64 {
-	lam, c := make([]float64, len(g.x)), make([]float64, len(g.x))
-	g.background(g.c, lam, 0)
+	mem := newScratch(len(g.x))
+	lam, c := mem.lam, mem.quiet
+	g.background(g.c, lam, mem.upTo, 0)
 	for i := range c {
 		c[i] = min(g.c[i], lam[i]+limit)
 	}
-	g.background(c, lam, 0)
+	g.background(c, lam, mem.upTo, 0)
 	var ss, sum float64
 	for i := range c {
 		r := min(c[i]-lam[i], limit)

@@ -36,10 +36,10 @@ func Surges(series []Named, each []Result, o Options) []Surge {
 	var crests []crest
 	span := 0.0
 	for i, n := range series {
-		if n.Follower || n.Series.Total() < needed || len(each[i].Combs) > 0 {
+		if n.Follower || each[i].Need > 0 || len(each[i].Combs) > 0 {
 			continue
 		}
-		d := newDetector(n.Series, o)
+		d := newDetector(n.get(), o)
 		span = max(span, d.span())
 		if c, ok := d.crest(); ok {
 			c.series = i
@@ -70,7 +70,7 @@ func (d *detector) crest() (crest, bool) {
 	for ; g.w < 1; shift++ {
 		g = g.coarsen()
 	}
-	lv := level{grid: g, shift: shift, bursts: findBursts(g, d.base, shift)}
+	lv := level{grid: g, shift: shift, bursts: findBursts(g, d.base, shift, newScratch(len(d.base.x)))}
 	sizes := lv.declustered()
 	if len(sizes) == 0 || sizes[0] < surgeEvents || len(sizes) > 1 && sizes[0] < surgeLead*sizes[1] {
 		return crest{}, false
