@@ -156,7 +156,11 @@ func (a *analyser) hostList(hosts map[hostID]uint64) ([]Host, int) {
 // series counts the starts of one class in bins of the given width.
 func (c *class) series(bin time.Duration) *comb.Series {
 	s := comb.NewSeries(bin)
-	for _, x := range c.starts.list {
+	list := c.starts.list
+	if n := len(list); n > 0 {
+		s.Grow(int(min(int64(n), (list[n-1].at()-list[0].at())/int64(bin)+1)))
+	}
+	for _, x := range list {
 		s.Add(x.at(), x.n())
 	}
 	return s
