@@ -162,12 +162,10 @@ func lintFinding(p *cronlint.Problem, files map[string]*cronlint.File) Finding {
 	return f
 }
 
-// lintCount is how many jobs or places the problem is about. A message that
-// counts jobs knows it better than the related places, which are bounded.
+// lintCount is how many jobs or places the problem is about.
 func lintCount(p *cronlint.Problem) uint64 {
-	var jobs uint64
-	if _, err := fmt.Sscanf(p.Message, "%d jobs ", &jobs); err == nil {
-		return max(jobs, 1)
+	if p.Count > 0 {
+		return uint64(p.Count)
 	}
 	return uint64(1 + len(p.Related))
 }

@@ -25,9 +25,11 @@ func lintFix(p *cronlint.Problem, files map[string]*cronlint.File) *Fix {
 	if head, _, several := strings.Cut(text, "\n"); several {
 		fix.Text, fix.Code = head+" …", text
 	}
-	fix.Effect = startsEffect(p.Effect)
-	if p.Effect != "" {
-		fix.Effects = []string{Clean(p.Effect)}
+	if e := p.Effect; e.Text != "" {
+		fix.Effects = []string{Clean(e.Text)}
+		if e.Unit != "" {
+			fix.Effect = &Effect{PeakBefore: e.Before, PeakAfter: e.After, Unit: e.Unit}
+		}
 	}
 	if p.Fix != nil {
 		fix.addEdits(p.Fix, files)
@@ -50,16 +52,6 @@ func elsewhere(p *cronlint.Problem, e *cronlint.Edit, files map[string]*cronlint
 		return fmt.Sprintf("line %d: ", line)
 	}
 	return ""
-}
-
-// startsEffect reads the busiest minute before and after out of the linter's
-// sentence, for the JSON.
-func startsEffect(text string) *Effect {
-	e := Effect{Unit: "starts/min"}
-	if _, err := fmt.Sscanf(text, "busiest minute %g → %g start", &e.PeakBefore, &e.PeakAfter); err != nil {
-		return nil
-	}
-	return &e
 }
 
 func (f *Fix) addEdits(e *cronlint.Edit, files map[string]*cronlint.File) {

@@ -52,10 +52,11 @@ type Problem struct {
 	Subject  string        // what it is about: a job, "resilience4j.retry default", a location block
 	Message  string        // one sentence without a full stop
 	Advice   string        // the fix as text to paste, in the file's own syntax; "" if none
-	Effect   string        // what the fix will do ("busiest minute 14 -> 2 starts"); "" if not known
+	Effect   Effect        // what the fix will do
 	Fix      *Edit         // nil when herdscan can't or should not write it
 	Related  []Location    // other places that take part
 	Identity string        // stable name of the subject; never a line number
+	Count    int           // jobs or places it is about, where Related may name fewer; 0: one and those of Related
 
 	// Key is what else tells this problem from others of the same rule and
 	// identity: the schedule or the value. It goes into the fingerprint.
@@ -63,6 +64,13 @@ type Problem struct {
 
 	Fingerprint string       // set by the linter, see Fingerprints
 	Suppressed  *Suppression // not nil: a comment or the baseline accepts it
+}
+
+// An Effect is what a fix will do. The zero value: it is not known.
+type Effect struct {
+	Text          string  // "busiest minute 14 → 2 starts"
+	Unit          string  // what Before and After count: "starts/min"; "" when Text has no numbers
+	Before, After float64 // at the busiest moment
 }
 
 // A Suppression says who accepted a problem.

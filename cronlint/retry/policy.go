@@ -186,11 +186,15 @@ func short(d time.Duration) string {
 
 // effect says what the advice does, where it can be worked out: the share of
 // the clients in the busiest second of their first retry.
-func (p *Policy) effect() string {
+func (p *Policy) effect() lint.Effect {
 	if p.Spread <= time.Second || p.Delay <= 0 {
-		return ""
+		return lint.Effect{}
 	}
-	return fmt.Sprintf("busiest second of the first retry: all clients -> %.0f %% of them", 100*float64(time.Second)/float64(p.Spread))
+	after := math.Ceil(100 * float64(time.Second) / float64(p.Spread))
+	return lint.Effect{
+		Text: fmt.Sprintf("busiest second of the first retry: all clients → %g %% of them", after),
+		Unit: "% of clients/s", Before: 100, After: after,
+	}
 }
 
 // each calls f for every retry policy that retries. A partial policy whose

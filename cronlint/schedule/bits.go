@@ -63,6 +63,14 @@ func (s *Days) And(o *Days) (both Days) {
 	return both
 }
 
+// Or returns the days that are in either set.
+func (s *Days) Or(o *Days) (either Days) {
+	for i := range s {
+		either[i] = s[i] | o[i]
+	}
+	return either
+}
+
 func countBits(words []uint64) (n int) {
 	for _, w := range words {
 		n += bits.OnesCount64(w)

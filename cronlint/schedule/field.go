@@ -146,6 +146,12 @@ func (p *fieldParser) body(body string, t *Term) *ParseError {
 		return p.tildeBody(body, t)
 	}
 	lo, hi, isRange := strings.Cut(body, "-")
+	switch {
+	case body == "":
+		return errorAt(t.Start, t.End, "nothing stands before the step in the %s field", p.unit)
+	case isRange && (lo == "" || hi == ""):
+		return errorAt(t.Start, t.End, "%q is no range of the %s field: one end is missing", body, p.unit)
+	}
 	v, err := p.value(lo, t.Start)
 	if err != nil {
 		return err

@@ -1,6 +1,10 @@
 package timing
 
-import "github.com/herdscan/herdscan/cronlint/lint"
+import (
+	"slices"
+
+	"github.com/herdscan/herdscan/cronlint/lint"
+)
 
 // analysis holds what several rules need of one run, made once.
 type analysis struct {
@@ -8,7 +12,8 @@ type analysis struct {
 	all       []*subject
 	calendars []*calendar // one a lane of each group
 	moves     *Plan
-	systemic  map[*subject]int // the most jobs that regularly start with this one
+	members   map[*subject]bool // of the collisions that HS110 tells of
+	after     map[*calendar][]float64
 }
 
 // of returns the analysis of a run; it is made anew when the run is another one.
@@ -16,31 +21,47 @@ func (a *analysis) of(p *lint.Pass) *analysis {
 	if a.pass == p {
 		return a
 	}
-	*a = analysis{pass: p, all: subjects(p), systemic: map[*subject]int{}}
+	*a = analysis{pass: p, all: subjects(p), members: map[*subject]bool{}, after: map[*calendar][]float64{}}
 	for _, lane := range lanes(startsTogether(a.all)) {
 		c := newCalendar(lane, p.Options.Time().Year())
 		a.calendars = append(a.calendars, c)
-		teeth := c.gather()
-		for i := range teeth {
-			for _, j := range c.jobs(&teeth[i]) {
-				s := c.group[j]
-				a.systemic[s] = max(a.systemic[s], teeth[i].n)
+		for _, g := range c.gatherings(p.Options.Budget) {
+			for _, j := range slices.Concat(c.jobs(&g.tooth), g.rare) {
+				a.members[c.group[j]] = true
 			}
 		}
 	}
 	return a
 }
 
+// collides reports whether HS110 tells of the job.
+func (a *analysis) collides(s *subject) bool {
+	return a.members[s] && enabled(a.pass, &ruleHS110)
+}
+
+// enabled reports whether a rule of this package that needs no switch is judged by.
+func enabled(p *lint.Pass, r *ruleDoc) bool { return p.Options.Enabled(&lint.Check{Rule: r}) }
+
+// loadsAfter are the loads of a calendar by job, once the plan is carried out.
+func (a *analysis) loadsAfter(c *calendar) []float64 {
+	if a.after[c] == nil {
+		a.after[c] = newCalendar(a.plan().placed(c.group), c.year).byJob()
+	}
+	return a.after[c]
+}
+
 // startsTogether leaves out the jobs whose start is spread over time, and the
 // minute ticks of other schedulers.
 func startsTogether(group []*subject) (kept []*subject) {
 	for _, s := range group {
-		if !s.spread() && !s.script.tick {
+		if s.onTheMinute() {
 			kept = append(kept, s)
 		}
 	}
 	return kept
 }
+
+func (s *subject) onTheMinute() bool { return !s.spread() && !s.script.tick }
 
 // plan is the plan of the run.
 func (a *analysis) plan() *Plan {

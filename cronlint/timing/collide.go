@@ -14,6 +14,7 @@ type tooth struct {
 	slots []int32 // ascending
 	n     int     // number of jobs
 	times int     // minutes of the year in which exactly these start together
+	days  schedule.Days
 	first time.Time
 }
 
@@ -48,7 +49,9 @@ type calendar struct {
 	slotOf  []int // by job
 	classes []dayClass
 	found   []tooth // by teeth, once
-	regular []tooth // by gatherings, once
+	regular []tooth // by gather, once
+	own     []int   // by slot: the regular tooth that was found around it, or -1
+	picked  []gathering
 }
 
 // newCalendar lays out the year of a group.
@@ -148,6 +151,10 @@ func (c *calendar) findTeeth() []tooth {
 	work := 0
 	for i := range c.classes {
 		class := &c.classes[i]
+		var days schedule.Days
+		for _, d := range class.days {
+			days.Add(d)
+		}
 		for m, slots := range class.starts() {
 			work += len(slots)
 			n := c.jobsIn(slots)
@@ -162,6 +169,7 @@ func (c *calendar) findTeeth() []tooth {
 				all = append(all, tooth{slots: slots, n: n, first: c.minute(class.days[0], m)})
 			}
 			all[at].times += len(class.days)
+			all[at].days = all[at].days.Or(&days)
 		}
 		if work > maxStarts {
 			break

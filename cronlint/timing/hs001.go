@@ -26,7 +26,7 @@ func checkHS001() lint.Check {
 			if e.Err == nil {
 				continue
 			}
-			problem := entryProblem(&ruleHS001, e, e.Raw, "not valid for %s: %s", e.Dialect, e.Err.Msg)
+			problem := entryProblem(&ruleHS001, e, e.Raw, "not valid for %s: %s", reader(e.Dialect), e.Err.Msg)
 			if e.File.Text(e.Field) == e.Raw && e.Err.End > e.Err.Start {
 				problem.Location = e.File.Location(lint.Span{Start: e.Field.Start + e.Err.Start, End: e.Field.Start + e.Err.End})
 			}

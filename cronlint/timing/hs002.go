@@ -21,7 +21,7 @@ func checkHS002() lint.Check {
 		now := p.Options.Time()
 		for _, e := range p.Entries {
 			if e.Schedule != nil && !e.Disabled && e.Schedule.Never(now.UTC()) {
-				p.Report(entryProblem(&ruleHS002, e, e.Raw, "%q never fires for %s", e.Raw, e.Dialect))
+				p.Report(entryProblem(&ruleHS002, e, e.Raw, "%q never fires for %s", e.Raw, reader(e.Dialect)))
 			}
 		}
 	}}

@@ -34,7 +34,7 @@ func checkHS003() lint.Check {
 			if other := differingReadings(e.Schedule, year); len(other) > 0 {
 				days := e.Schedule.Days(year)
 				p.Report(entryProblem(&ruleHS003, e, e.Raw, "%s runs this on %s of %d, %s",
-					e.Dialect, count(days.Count(), "day"), year, strings.Join(other, ", ")))
+					reader(e.Dialect), count(days.Count(), "day"), year, strings.Join(other, ", ")))
 			}
 		}
 	}}
@@ -59,7 +59,7 @@ func differingReadings(s *schedule.Schedule, year int) (texts []string) {
 			continue
 		}
 		if theirs := o.Days(year); theirs != own {
-			texts = append(texts, fmt.Sprintf("%s on %d", d, theirs.Count()))
+			texts = append(texts, fmt.Sprintf("%s on %s", reader(d), count(theirs.Count(), "day")))
 		}
 	}
 	return texts

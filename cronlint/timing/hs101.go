@@ -14,8 +14,8 @@ var ruleHS101 = rule.Rule{
 	Title: "The job starts at minute 0, like everybody's",
 	Why: "Minute 0 is where people, nicknames (@daily) and other systems put their jobs. Whatever this job asks " +
 		"(a database, a certificate authority, a mirror) is busiest then.",
-	Decided: "Its only minute in the hour is 0. A note for a job alone; a warning when it also starts together " +
-		"with three or more (HS110) or on many machines at once (HS120). Jobs that wait a random time are left alone.",
+	Decided: "Its only minute in the hour is 0. It is not said again of a job that also starts together with others " +
+		"(HS110) or on many machines at once (HS120): those say it. Jobs that wait a random time are left alone.",
 	Before: "0 3 * * * root /usr/local/bin/refresh\n",
 	After:  "37 3 * * * root /usr/local/bin/refresh\n",
 	See:    []string{"HS102", "HS103", "HS110", "HS120", "HS150"},
@@ -28,16 +28,10 @@ func checkHS101(a *analysis) lint.Check {
 			if !minuteZero(s) || hasOwnRule(s) {
 				continue
 			}
-			problem := s.problem(&ruleHS101, "%q starts at minute 0, where everybody's jobs start", s.Raw)
-			together, hosts := a.systemic[s], s.hosts(p.Options)
-			switch {
-			case together >= crowd:
-				problem.Severity = rule.Warning
-				problem.Message = fmt.Sprintf("%q starts at minute 0 together with %s", s.Raw, count(together-1, "other job"))
-			case hosts > 1:
-				problem.Severity = rule.Warning
-				problem.Message = fmt.Sprintf("%q starts at minute 0 on %d machines at once", s.Raw, hosts)
+			if a.collides(s) || a.inStep(s) {
+				continue // one problem at a line says it
 			}
+			problem := s.problem(&ruleHS101, "%q starts at minute 0, where everybody's jobs start", s.Raw)
 			a.propose(&problem, s)
 			p.Report(problem)
 		}
@@ -60,20 +54,8 @@ func hasOwnRule(s *subject) bool {
 
 // propose adds the planned minute of a job to a problem, as advice and as fix.
 func (a *analysis) propose(problem *lint.Problem, s *subject) {
-	if s.Dialect == schedule.Jenkins {
-		if problem.Fix = hashEdit(s); problem.Fix != nil {
-			problem.Advice = problem.Fix.Text
-		}
-		return
-	}
-	m := a.plan().move(s.Entry)
-	if m == nil {
-		return
-	}
-	problem.Fix = m.Edit
-	problem.Advice = m.To
-	if m.Edit != nil {
-		problem.Advice = m.Edit.Text
+	if problem.Fix = a.edit(s); problem.Fix != nil {
+		problem.Advice = problem.Fix.Text
 	}
 }
 

@@ -1,22 +1,14 @@
 package timing
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint/job"
 	"github.com/herdscan/herdscan/cronlint/lint"
-)
-
-// crowd is the number of jobs in one minute from which a collision is a
-// warning; at throng it is an error.
-const (
-	crowd  = 3
-	throng = 8
+	"github.com/herdscan/herdscan/cronlint/schedule"
 )
 
 var ruleHS110 = rule.Rule{
@@ -26,10 +18,12 @@ var ruleHS110 = rule.Rule{
 		"they ask for is asked for at once. Spread over their hour they do the same work one after another.",
 	Decided: "The starts of a whole year are computed for all jobs of one resource group (by default one tree of " +
 		"crontabs and timers, one cluster, one CI system; see groups in the configuration) and intersected to the " +
-		"minute. Reported is each set of jobs that meets on at least half of the starts of its rarest member: 2 jobs " +
-		"are a note, 3 a warning, 8, or weights above the budget, an error. Jobs that run every minute are told of on " +
-		"their own: for them the second counts, and a constant sleep is a remedy. Jobs that wait a random time, that a " +
-		"timer has replaced, or that are the tick of another scheduler don't count.",
+		"minute. Reported are sets of jobs that meet on at least half of the starts of each rarest member, first the set " +
+		"that is worst for how often it happens: 2 jobs are a note, 3 that meet once a month or more a warning, 8 (or " +
+		"weights above the budget) that meet once a week or more an error. A job that only joins such a set on rarer days " +
+		"is named with it and not counted; the fullest day is HS111. Jobs that run every minute are told of on their own: " +
+		"for them the second counts, and a constant sleep is a remedy. Jobs that wait a random time, that a timer has " +
+		"replaced, or that are the tick of another scheduler don't count.",
 	Before: "0 * * * * root /usr/local/bin/a\n0 * * * * root /usr/local/bin/b\n0 2 * * * root /usr/local/bin/c\n",
 	After:  "7 * * * * root /usr/local/bin/a\n22 * * * * root /usr/local/bin/b\n41 2 * * * root /usr/local/bin/c\n",
 	See:    []string{"HS101", "HS102", "HS111", "HS112"},
@@ -46,95 +40,74 @@ func checkHS110(a *analysis) lint.Check {
 	}}
 }
 
-// collisions are the problems of one calendar. The first of them also moves the
-// jobs that only smaller sets hold, so that all is mended at once.
+// collisions are the problems of one calendar. The first that has a fix also moves
+// the jobs that none tells of, so that all is mended at once.
 func (a *analysis) collisions(c *calendar) (problems []lint.Problem) {
-	if jobs := c.ticks(); len(jobs) > 1 {
+	if jobs := c.everyMinute(); jobs != nil {
 		problems = append(problems, a.everyMinuteTogether(c, jobs))
 	}
 	told := map[int]bool{}
-	for _, t := range gatherings(c) {
-		for _, j := range c.jobs(&t.tooth) {
+	first := len(problems)
+	for _, g := range c.gatherings(a.pass.Options.Budget) {
+		for _, j := range slices.Concat(c.jobs(&g.tooth), g.rare) {
 			told[j] = true
 		}
-		problems = append(problems, a.collision(c, &t))
+		problems = append(problems, a.collision(c, &g))
 	}
 	for j, s := range c.group {
-		if len(problems) > 0 && !told[j] && !violates(s) {
-			a.moveToo(&problems[0], s)
+		if first < len(problems) && !told[j] && !violates(s) {
+			a.moveToo(&problems[first], s)
 		}
 	}
 	return problems
 }
 
-// A gathering is a tooth to report, at the first of its jobs that no other
-// one tells of.
-type gathering struct {
-	tooth
-	first int
-}
-
-// gatherings picks the sets to report: the largest first, and a further one
-// only if at least two of its jobs are in none reported yet.
-func gatherings(c *calendar) (picked []gathering) {
-	teeth := slices.DeleteFunc(slices.Clone(c.gather()), func(t tooth) bool { return len(movers(c, &t)) < 2 })
-	slices.SortStableFunc(teeth, func(a, b tooth) int {
-		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(b.times, a.times), a.first.Compare(b.first))
-	})
-	told := make([]bool, len(c.group))
-	if jobs := c.ticks(); len(jobs) > 1 { // they have a problem of their own
-		for _, j := range jobs {
-			told[j] = true
-		}
-	}
-	for _, t := range teeth {
-		fresh := slices.DeleteFunc(movers(c, &t), func(j int) bool { return told[j] })
-		if len(fresh) < 2 {
-			continue
-		}
-		for _, j := range c.jobs(&t) {
-			told[j] = true
-		}
-		picked = append(picked, gathering{t, fresh[0]})
-	}
-	return picked
-}
-
-// movers are the jobs of a tooth that do not start every minute anyway.
-func movers(c *calendar, t *tooth) (jobs []int) {
-	for _, j := range c.jobs(t) {
-		if !everyMinute(c.group[j]) {
-			jobs = append(jobs, j)
-		}
-	}
-	return jobs
-}
-
 // maxRelated bounds the other places that a problem names.
 const maxRelated = 50
 
-func (a *analysis) collision(c *calendar, t *gathering) lint.Problem {
-	jobs := c.jobs(&t.tooth)
-	first := c.group[t.first]
-	problem := first.problem(&ruleHS110, "%s start in the same minute, %s", count(t.n, "job"), often(t.times))
-	a.grade(&problem, c, jobs, first)
+func (a *analysis) collision(c *calendar, g *gathering) lint.Problem {
+	first := a.spokesman(c, g.fresh)
+	problem := first.problem(&ruleHS110, "%s start in the same minute, %s", count(g.n, "job"), often(g.times))
+	problem.Severity, problem.Count = g.severity, g.n
+	if n := len(g.rare); n > 0 {
+		problem.Message += fmt.Sprintf("; %d more on some days", n)
+	}
+	jobs := c.jobs(&g.tooth)
+	relate(&problem, c, jobs, first, "")
+	for _, j := range g.rare {
+		relate(&problem, c, []int{j}, first, ", joins "+often(c.slots[c.slotOf[j]].fires))
+	}
 	a.proposeAll(&problem, c, jobs, first)
+	for _, j := range g.rare {
+		a.moveToo(&problem, c.group[j])
+	}
 	return problem
 }
 
-// grade sets the severity by the number and the weight of the jobs, and names
-// the other places.
-func (a *analysis) grade(problem *lint.Problem, c *calendar, jobs []int, first *subject) {
-	switch budget := a.pass.Options.Budget; {
-	case len(jobs) >= throng || budget > 0 && weights(c, jobs) > budget:
-		problem.Severity = rule.Error
-	case len(jobs) < crowd:
-		problem.Severity = rule.Note
+// spokesman is the job at whose line a collision is shown: the first that can be
+// moved without asking, else one that can be moved at all.
+func (a *analysis) spokesman(c *calendar, jobs []int) *subject {
+	best := c.group[jobs[0]]
+	movable := false
+	for _, j := range jobs {
+		e := a.edit(c.group[j])
+		switch {
+		case e == nil:
+		case e.Safe:
+			return c.group[j]
+		case !movable:
+			best, movable = c.group[j], true
+		}
 	}
+	return best
+}
+
+// relate names the places of the other jobs, as far as there is room.
+func relate(problem *lint.Problem, c *calendar, jobs []int, first *subject, when string) {
 	for _, j := range jobs {
 		if s := c.group[j]; s != first && len(problem.Related) < maxRelated {
 			at := s.Location()
-			at.Note = s.Raw + "  " + s.name()
+			at.Note = s.Raw + "  " + s.name() + when
 			problem.Related = append(problem.Related, at)
 		}
 	}
@@ -148,22 +121,49 @@ const maxAdvice = 12
 func (a *analysis) everyMinuteTogether(c *calendar, jobs []int) lint.Problem {
 	first := c.group[jobs[0]]
 	problem := first.problem(&ruleHS110, "%s start at the same second of every minute", count(len(jobs), "job"))
-	a.grade(&problem, c, jobs, first)
+	all := tooth{n: len(jobs), days: first.Schedule.Days(c.year)}
+	for _, j := range jobs {
+		all.slots = append(all.slots, int32(c.slotOf[j]))
+	}
+	slices.Sort(all.slots)
+	all.slots = slices.Compact(all.slots)
+	problem.Severity, problem.Count = c.severity(&all, a.pass.Options.Budget), len(jobs)
+	relate(&problem, c, jobs, first, "")
 	var lines []string
 	for i, j := range jobs[:min(len(jobs), maxAdvice)] {
-		s := c.group[j]
-		if _, ok := s.Detail.(*job.CrontabJob); ok && i > 0 {
-			lines = append(lines, fmt.Sprintf("%s sleep %d; %s", s.Raw, i*60/len(jobs), s.Command))
+		if i > 0 {
+			lines = append(lines, afterSleep(c.group[j], fmt.Sprint(i*60/len(jobs)))...)
 		}
 	}
 	problem.Advice = strings.Join(lines, "\n")
 	if len(lines) > 0 {
-		problem.Effect = fmt.Sprintf("busiest second %d → %d starts", len(jobs), (len(jobs)+59)/60)
+		problem.Effect = startsEffect("second", float64(len(jobs)), float64((len(jobs)+59)/60))
 	}
 	return problem
 }
 
-// proposeAll adds the moves of all jobs of a collision.
+// afterSleep is the line of a crontab with a sleep before its command; nothing
+// for a job of another format.
+func afterSleep(s *subject, seconds string) []string {
+	d, ok := s.Detail.(*job.CrontabJob)
+	if !ok {
+		return nil
+	}
+	row := s.File.LineSpan(d.Line)
+	before := s.File.Text(lint.Span{Start: row.Start, End: d.Command.Start})
+	return []string{strings.TrimSpace(before + "sleep " + seconds + "; " + s.Command)}
+}
+
+// startsEffect is the effect on the busiest second or minute.
+func startsEffect(unit string, before, after float64) lint.Effect {
+	short := map[string]string{"second": "starts/s", "minute": "starts/min"}[unit]
+	return lint.Effect{
+		Text: fmt.Sprintf("busiest %s %g → %s", unit, before, starts(after)), Unit: short, Before: before, After: after,
+	}
+}
+
+// proposeAll adds the moves of all jobs of a collision, and says what they do to
+// the jobs that regularly meet these.
 func (a *analysis) proposeAll(problem *lint.Problem, c *calendar, jobs []int, first *subject) {
 	a.moveToo(problem, first)
 	for _, j := range jobs {
@@ -174,54 +174,38 @@ func (a *analysis) proposeAll(problem *lint.Problem, c *calendar, jobs []int, fi
 	if problem.Fix == nil {
 		return
 	}
-	for _, g := range a.plan().Groups {
-		if g.Group == first.Group {
-			problem.Effect = fmt.Sprintf("busiest minute %g → %g starts", g.Before.Starts, g.After.Starts)
-		}
+	after := 0.0
+	for _, j := range jobs {
+		after = max(after, a.loadsAfter(c)[j])
 	}
+	problem.Effect = startsEffect("minute", weights(c, jobs), after)
+}
+
+// edit is the planned change of a job's minute, nil if there is none. Jenkins
+// chooses a minute of its own.
+func (a *analysis) edit(s *subject) *lint.Edit {
+	if s.Dialect == schedule.Jenkins {
+		return hashEdit(s)
+	}
+	if m := a.plan().move(s.Entry); m != nil {
+		return m.Edit
+	}
+	return nil
 }
 
 // moveToo adds the planned move of a job to a problem's fix.
 func (a *analysis) moveToo(problem *lint.Problem, s *subject) {
-	m := a.plan().move(s.Entry)
-	if m == nil {
+	e := a.edit(s)
+	if e == nil {
 		return
 	}
 	if problem.Fix == nil {
-		whole := *m.Edit
+		whole := *e
 		whole.With = slices.Clip(whole.With)
-		problem.Fix, problem.Advice = &whole, cmp.Or(problem.Advice, whole.Text)
+		problem.Fix, problem.Advice = &whole, whole.Text
 		return
 	}
-	one := *m.Edit
+	one := *e
 	one.With = nil
-	problem.Fix.With = append(append(problem.Fix.With, one), m.Edit.With...)
-}
-
-// often says how many times a year something happens, in the words people use.
-func often(times int) string {
-	for _, unit := range []struct {
-		name  string
-		count float64 // how many there are in a year
-	}{{"hour", 8766}, {"day", 365.25}, {"week", 52.18}} {
-		n := float64(times) / unit.count
-		whole := math.Round(n)
-		switch {
-		case n < 0.98:
-		case math.Abs(n-whole) > 0.02*n:
-			return fmt.Sprintf("about %.1f times %s %s", n, article(unit.name), unit.name)
-		case whole == 1:
-			return "every " + unit.name
-		default:
-			return fmt.Sprintf("%.0f times %s %s", whole, article(unit.name), unit.name)
-		}
-	}
-	return count(times, "time") + " a year"
-}
-
-func article(noun string) string {
-	if noun == "hour" {
-		return "an"
-	}
-	return "a"
+	problem.Fix.With = append(append(problem.Fix.With, one), e.With...)
 }

@@ -15,7 +15,7 @@ var ruleHS111 = rule.Rule{
 	Why: "A weekly and a monthly job meet some times a year. On that day the machine does more than was ever " +
 		"tested, and nobody remembers why.",
 	Decided: "At least three jobs of one group meet in a minute by coincidence of the calendar, and they are more " +
-		"than meet there regularly. The largest such set of a group is told, with its next date.",
+		"than HS110 tells of. The largest such set of a group is told, with its next date.",
 	Before: "17 3 * * 1 root /usr/local/bin/weekly\n17 3 10 * * root /usr/local/bin/monthly\n17 3 */9 * * root /usr/local/bin/ninth\n",
 	After:  "17 3 * * 1 root /usr/local/bin/weekly\n29 3 10 * * root /usr/local/bin/monthly\n48 3 */9 * * root /usr/local/bin/ninth\n",
 	See:    []string{"HS110"},
@@ -24,7 +24,7 @@ var ruleHS111 = rule.Rule{
 func checkHS111(a *analysis) lint.Check {
 	return lint.Check{Rule: &ruleHS111, CrossFile: true, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
 		for _, c := range a.of(p).calendars {
-			if t := largestCoincidence(c); t != nil {
+			if t := largestCoincidence(c, p.Options.Budget); t != nil {
 				p.Report(coincidence(p, c, t))
 			}
 		}
@@ -33,17 +33,21 @@ func checkHS111(a *analysis) lint.Check {
 
 // largestCoincidence is the largest tooth that is more than what any of its
 // jobs regularly meets.
-func largestCoincidence(c *calendar) (best *tooth) {
-	usual := map[int32]int{} // by slot: the most that regularly start with it
-	for _, t := range c.gather() {
-		for _, s := range t.slots {
-			usual[s] = max(usual[s], t.n)
+func largestCoincidence(c *calendar, budget float64) (best *tooth) {
+	usual := make([]int, len(c.slots)) // the most that HS110 says start with it
+	ticks := c.everyMinute()
+	for _, j := range ticks {
+		usual[c.slotOf[j]] = len(ticks)
+	}
+	for _, g := range c.gatherings(budget) {
+		for _, j := range slices.Concat(c.jobs(&g.tooth), g.rare) {
+			usual[c.slotOf[j]] = max(usual[c.slotOf[j]], g.n)
 		}
 	}
 	teeth := c.teeth()
 	for i := range teeth {
 		t := &teeth[i]
-		if t.n < crowd || best != nil && t.n <= best.n {
+		if t.n < crowd || best != nil && t.n <= best.n || t.days.Count() >= mostDays {
 			continue
 		}
 		if !slices.ContainsFunc(t.slots, func(s int32) bool { return usual[s] >= t.n }) {
@@ -61,13 +65,8 @@ func coincidence(p *lint.Pass, c *calendar, t *tooth) lint.Problem {
 	})]
 	problem := first.problem(&ruleHS111, "%s meet in one minute %s, next on %s", count(t.n, "job"), often(c.meetings(t)),
 		nextMeeting(p, c, jobs))
-	for _, j := range jobs {
-		if s := c.group[j]; s != first && len(problem.Related) < maxRelated {
-			at := s.Location()
-			at.Note = s.Raw + "  " + s.name()
-			problem.Related = append(problem.Related, at)
-		}
-	}
+	problem.Count = t.n
+	relate(&problem, c, jobs, first, "")
 	return problem
 }
 

@@ -84,10 +84,11 @@ func weights(c *calendar, jobs []int) (sum float64) {
 func runTogether(c *calendar, jobs []int, at time.Time) lint.Problem {
 	first := c.group[jobs[0]]
 	problem := first.problem(&ruleHS112, "%s run at the same time, for instance at %s", count(len(jobs), "job"), at.Format("15:04"))
+	problem.Count = len(jobs)
 	for _, j := range jobs[1:min(len(jobs), maxRelated)] {
 		s := c.group[j]
 		where := s.Location()
-		where.Note = s.Raw + "  " + s.Notes.Duration.String()
+		where.Note = s.Raw + "  " + lasts(s.Notes.Duration)
 		problem.Related = append(problem.Related, where)
 	}
 	return problem

@@ -26,7 +26,7 @@ func checkHS113(a *analysis) lint.Check {
 			if s.Notes.Duration == 0 || period == 0 || s.Notes.Duration <= period || exclusive(s) {
 				continue
 			}
-			problem := s.problem(&ruleHS113, "a run takes %v, but the next one starts after %v", s.Notes.Duration, period)
+			problem := s.problem(&ruleHS113, "a run takes %s, but the next one starts after %s", lasts(s.Notes.Duration), lasts(period))
 			if _, ok := s.Detail.(*job.CrontabJob); ok {
 				problem.Advice = "flock -n /run/lock/NAME.lock " + s.Command
 			}

@@ -2,6 +2,7 @@ package timing
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint/job"
@@ -15,7 +16,8 @@ var ruleHS120 = rule.Rule{
 	Why: "One file on many machines starts the job on all of them in the same second. What they share (a " +
 		"database, a mirror, a hypervisor, a certificate authority) gets all of them at once.",
 	Decided: "Needs the number of machines (--hosts, or # herdscan: hosts=200). Reported for each job of a crontab or " +
-		"timer that has a fixed minute and no random wait, whatever the minute is.",
+		"timer that has a fixed minute and no random wait, whatever the minute is. A note for housekeeping that asks nothing " +
+		"of other machines (log rotation, man-db, a dump to the local disk). Of a timer at a round time HS150 says it. The wait proposed never crosses midnight.",
 	Before: "# herdscan: hosts=200\n25 6 * * * root /usr/local/bin/report\n",
 	After:  "# herdscan: hosts=200\n25 6 * * * root sleep $(shuf -i 0-1799 -n 1); /usr/local/bin/report\n",
 	See:    []string{"HS121", "HS145", "HS150", "HS153"},
@@ -25,14 +27,28 @@ func checkHS120(a *analysis) lint.Check {
 	return lint.Check{Rule: &ruleHS120, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
 		for _, s := range a.of(p).all {
 			hosts := s.hosts(p.Options)
-			if hosts < 2 || s.spread() || s.pinned() || s.script.tick || spreadByDelay(s) {
+			if !inStep(s, hosts) || s.unit != nil && roundTimer(s) && enabled(p, &ruleHS150) {
 				continue
 			}
 			problem := s.problem(&ruleHS120, "%q starts on %d machines in the same minute", s.Raw, hosts)
-			problem.Advice = fleetAdvice(s, hosts, p)
+			problem.Advice, problem.Count = fleetAdvice(s, hosts, p), hosts
+			if s.local() {
+				problem.Severity = rule.Note
+				problem.Message += localText
+			}
 			p.Report(problem)
 		}
 	}}
+}
+
+// inStep reports whether nothing sets the machines apart on which a job runs.
+func inStep(s *subject, hosts int) bool {
+	return hosts > 1 && !s.spread() && !s.pinned() && !s.script.tick && !spreadByDelay(s)
+}
+
+// inStep reports whether HS120 speaks of a job.
+func (a *analysis) inStep(s *subject) bool {
+	return enabled(a.pass, &ruleHS120) && inStep(s, s.hosts(a.pass.Options))
 }
 
 // spreadByDelay reports whether cronie's RANDOM_DELAY spreads the machines: it
@@ -48,8 +64,11 @@ func spreadByDelay(s *subject) bool {
 
 func fleetAdvice(s *subject, hosts int, p *lint.Pass) string {
 	window := spreadWindow(s, hosts, p)
+	if window < leastWindow {
+		return "" // the day ends before a wait would help
+	}
 	if s.unit != nil {
 		return fmt.Sprintf("RandomizedDelaySec=%s", spanText(window))
 	}
-	return fmt.Sprintf("sleep $(shuf -i 0-%d -n 1); %s", int(window.Seconds())-1, s.Command)
+	return strings.Join(afterSleep(s, fmt.Sprintf("$(shuf -i 0-%d -n 1)", int(window.Seconds())-1)), "")
 }

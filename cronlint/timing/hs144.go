@@ -30,7 +30,7 @@ func checkHS144() lint.Check {
 				for _, v := range t.Vars {
 					if v.Name == "CRON_TZ" || v.Name == "RANDOM_DELAY" {
 						p.Report(tableProblem(&ruleHS144, t, v.Span, v.Name,
-							v.Name+" has no effect: only cronie knows it, and this is read by "+t.Dialect.String()))
+							v.Name+" has no effect: only cronie knows it, and this is read by "+reader(t.Dialect)))
 					}
 				}
 			}

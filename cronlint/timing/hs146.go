@@ -23,7 +23,7 @@ func checkHS146(a *analysis) lint.Check {
 			if s.script.fixed == 0 || s.script.random || everyMinute(s) || s.pinned() {
 				continue
 			}
-			problem := s.problem(&ruleHS146, "the job waits exactly %v on every machine: an offset, not jitter", s.script.fixed)
+			problem := s.problem(&ruleHS146, "the job waits exactly %s on every machine: an offset, not jitter", lasts(s.script.fixed))
 			problem.Advice = "another minute in the schedule, or sleep $(shuf -i 0-1799 -n 1)"
 			p.Report(problem)
 		}

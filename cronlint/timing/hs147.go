@@ -21,7 +21,7 @@ func checkHS147(a *analysis) lint.Check {
 		for _, s := range a.of(p).all {
 			period := s.period(p.Options.Time())
 			if period > 0 && s.script.wait >= period {
-				p.Report(s.problem(&ruleHS147, "the random wait is up to %v, but the next start comes after %v", s.script.wait, period))
+				p.Report(s.problem(&ruleHS147, "the random wait is up to %s, but the next start comes after %s", lasts(s.script.wait), lasts(period)))
 			}
 		}
 	}}

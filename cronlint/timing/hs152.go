@@ -25,6 +25,11 @@ func checkHS152(a *analysis) lint.Check {
 				continue
 			}
 			problem := keyProblem(&ruleHS152, s, file, k, "after an outage "+count(hosts, "machine")+" catch up in the same minute")
+			problem.Count = hosts
+			if s.local() {
+				problem.Severity = rule.Note
+				problem.Message += localText
+			}
 			problem.Advice = "RandomizedDelaySec=" + spanText(spreadWindow(s, hosts, p))
 			p.Report(problem)
 		}

@@ -3,6 +3,7 @@ package timing
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/herdscan/herdscan/comb/rule"
@@ -41,12 +42,30 @@ func checkHS153(a *analysis) lint.Check {
 			}
 			wide := spreadWindow(s, hosts, p)
 			problem := keyProblem(&ruleHS153, s, file, k, fmt.Sprintf(
-				"%d machines start within %v: %.3g of them run at once (budget %g)", hosts, window, atOnce, budget(p)))
+				"%d machines start within %s: about %.0f of them run at once (budget %g)", hosts, lasts(window), math.Ceil(atOnce), budget(p)))
+			problem.Count = hosts
+			if s.local() {
+				problem.Severity = rule.Note
+				problem.Message += localText
+			}
+			if wide <= window {
+				p.Report(problem) // the day or the period has no more room
+				continue
+			}
 			problem.Advice = k.Name + "=" + spanText(wide)
-			problem.Effect = fmt.Sprintf("running at once %.3g → %.3g", atOnce, float64(hosts)*runs.Minutes()/wide.Minutes())
+			problem.Effect = runningEffect(atOnce, float64(hosts)*runs.Minutes()/wide.Minutes())
 			p.Report(problem)
 		}
 	}}
+}
+
+// runningEffect is the effect on how many machines run at once, in whole
+// machines.
+func runningEffect(before, after float64) lint.Effect {
+	before, after = math.Ceil(before), math.Ceil(after)
+	return lint.Effect{
+		Text: fmt.Sprintf("running at once %g → %g", before, after), Unit: "machines at once", Before: before, After: after,
+	}
 }
 
 // delayKey is the assignment that makes the timer's window.

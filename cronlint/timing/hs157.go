@@ -26,8 +26,8 @@ func checkHS157(a *analysis) lint.Check {
 			if k == nil || period == 0 || s.unit.span("RandomizedDelaySec") <= period {
 				continue
 			}
-			problem := keyProblem(&ruleHS157, s, file, k, fmt.Sprintf("the delay of up to %v is longer than the %v to the next start",
-				s.unit.span("RandomizedDelaySec"), period))
+			problem := keyProblem(&ruleHS157, s, file, k, fmt.Sprintf("the delay of up to %s is longer than the %s to the next start",
+				lasts(s.unit.span("RandomizedDelaySec")), lasts(period)))
 			problem.Advice = "RandomizedDelaySec=" + spanText(defaultWindow(period))
 			p.Report(problem)
 		}

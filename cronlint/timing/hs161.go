@@ -28,7 +28,7 @@ func checkHS161(a *analysis) lint.Check {
 				continue
 			}
 			if period := s.period(p.Options.Time()); period > 0 && period <= 10*time.Minute {
-				problem := s.problem(&ruleHS161, "a run that takes longer than %v runs beside the next one", period)
+				problem := s.problem(&ruleHS161, "a run that takes longer than %s runs beside the next one", lasts(period))
 				problem.Advice = "concurrencyPolicy: Forbid"
 				if d.Concurrency == "" {
 					problem.Fix = besideSchedule(s.Entry, d, problem.Advice, "skips a run while the one before still runs")

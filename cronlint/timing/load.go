@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/herdscan/herdscan/cronlint/lint"
+	"github.com/herdscan/herdscan/cronlint/schedule"
 )
 
 // A Minute is a minute of the year in which several jobs start together.
@@ -45,7 +46,12 @@ func Loads(p *lint.Pass, plan *Plan, worst int) []Load {
 		before := newCalendar(kept, now.Year())
 		l.Before.Starts, l.Before.At = before.busiest()
 		l.GridBefore, l.Worst = before.grid(), before.worst(worst, now)
-		after := newCalendar(plan.carriedOut(kept, &l), now.Year())
+		for _, s := range kept {
+			if m := plan.move(s.Entry); m != nil {
+				l.Moves = append(l.Moves, *m)
+			}
+		}
+		after := newCalendar(plan.placed(kept), now.Year())
 		l.After.Starts, l.After.At = after.busiest()
 		l.GridAfter = after.grid()
 		all = append(all, l)
@@ -60,25 +66,23 @@ func ownClock(group []*subject) bool {
 	return !slices.ContainsFunc(group, func(s *subject) bool { return s.Zone != nil || s.Schedule.Zone != nil })
 }
 
-// carriedOut is the group as it would be after the plan; the moves made go
-// into l.
-func (p *Plan) carriedOut(group []*subject, l *Load) []*subject {
+// placed is the group as it would be after the plan.
+func (p *Plan) placed(group []*subject) []*subject {
 	after := slices.Clone(group)
 	for i, s := range group {
-		m := p.move(s.Entry)
-		if m == nil {
-			continue
+		if m := p.move(s.Entry); m != nil {
+			after[i] = s.at(m.To, m.schedule)
 		}
-		moved, entry := *s, *s.Entry
-		entry.Raw, entry.Schedule = m.To, proved(s.Schedule, m.To)
-		if entry.Schedule == nil {
-			continue
-		}
-		moved.Entry = &entry
-		after[i] = &moved
-		l.Moves = append(l.Moves, *m)
 	}
 	return after
+}
+
+// at is the job as it would be with another schedule.
+func (s *subject) at(text string, to *schedule.Schedule) *subject {
+	moved, entry := *s, *s.Entry
+	entry.Raw, entry.Schedule = text, to
+	moved.Entry, moved.planned = &entry, true
+	return &moved
 }
 
 // worst are the fullest sets of jobs that start together.

@@ -17,6 +17,8 @@ type Move struct {
 	Entry *lint.Entry
 	To    string     // the schedule to write
 	Edit  *lint.Edit // with the edits of the jobs that keep their distance to it
+
+	schedule *schedule.Schedule // To, read and proved
 }
 
 // A Peak is the busiest minute of a year.
@@ -94,7 +96,7 @@ func (p *planner) moves() (moves []Move) {
 				whole.With = append(whole.With, *o)
 			}
 		}
-		moves = append(moves, Move{Entry: s.Entry, To: p.text[s], Edit: &whole})
+		moves = append(moves, Move{Entry: s.Entry, To: p.text[s], Edit: &whole, schedule: p.at[s]})
 	}
 	return moves
 }
@@ -137,8 +139,11 @@ func newPlanner(group []*subject, year int, seed string) *planner {
 }
 
 // put adds a job's load: from each start for as long as it runs. A negative
-// weight takes it away.
+// weight takes it away. What does not start at the minute written has none.
 func (p *planner) put(s *subject, weight float64) {
+	if !s.onTheMinute() {
+		return
+	}
 	at := p.at[s]
 	for m := at.Minutes.Next(0); m >= 0; m = at.Minutes.Next(m + 1) {
 		for d := range s.minutesLong() {
@@ -392,13 +397,9 @@ func (p *planner) cost(run []*subject, delta int) (c cost) {
 func (p *planner) placed() []*subject {
 	after := slices.Clone(p.group)
 	for i, s := range p.group {
-		if p.text[s] == s.Raw {
-			continue
+		if p.text[s] != s.Raw {
+			after[i] = s.at(p.text[s], p.at[s])
 		}
-		moved, entry := *s, *s.Entry
-		entry.Raw, entry.Schedule = p.text[s], p.at[s]
-		moved.Entry, moved.planned = &entry, true
-		after[i] = &moved
 	}
 	return after
 }

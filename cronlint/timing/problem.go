@@ -16,11 +16,3 @@ func entryProblem(r *ruleDoc, e *lint.Entry, subject, format string, args ...any
 	p.Key = e.Raw
 	return p
 }
-
-// count writes a number with its noun: "1 job", "3 jobs".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

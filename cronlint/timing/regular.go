@@ -15,20 +15,47 @@ func (c *calendar) gather() []tooth {
 	if c.regular != nil {
 		return c.regular
 	}
-	c.regular = []tooth{}
-	seen := map[uint64]bool{}
+	c.regular, c.own = []tooth{}, make([]int, len(c.slots))
+	seen := map[uint64]int{}
 	times := make([]int, len(c.slots))
 	for s, teeth := range c.teethOf() {
+		c.own[s] = -1
 		if len(teeth) == 0 {
 			continue
 		}
 		t := c.companions(int32(s), teeth, times)
-		if k := slotsHash(t.slots); t.n > 1 && !seen[k] {
-			seen[k] = true
+		if t.n < 2 {
+			continue
+		}
+		k := slotsHash(t.slots)
+		at, ok := seen[k]
+		if !ok {
+			at = len(c.regular)
+			seen[k] = at
 			c.regular = append(c.regular, t)
 		}
+		c.own[s] = at
 	}
 	return c.regular
+}
+
+// byJob is for each job, the load that starts with it on at least half of its starts:
+// its own if it starts alone.
+func (c *calendar) byJob() []float64 {
+	c.gather()
+	loads := make([]float64, len(c.group))
+	for s := range c.slots {
+		jobs := c.slots[s].jobs
+		with := jobs
+		if at := c.own[s]; at >= 0 {
+			with = c.jobs(&c.regular[at])
+		}
+		load := weights(c, with)
+		for _, j := range jobs {
+			loads[j] = load
+		}
+	}
+	return loads
 }
 
 // teethOf lists the teeth that each slot is part of.
@@ -61,6 +88,9 @@ func (c *calendar) companions(s int32, teeth []*tooth, times []int) tooth {
 			teeth, set.times, set.first = both, times, both[0].first
 			set.slots = append(set.slots, k)
 		}
+	}
+	for _, t := range teeth {
+		set.days = set.days.Or(&t.days)
 	}
 	slices.Sort(set.slots)
 	set.n = c.jobsIn(set.slots)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/herdscan/herdscan/cronlint/lint"
 )
@@ -47,17 +48,17 @@ func TestGuards(t *testing.T) {
 		{name: "days and weekdays, one starred", path: "etc/crontab", text: "7 0 * * 1 root /opt/a\n"},
 		{name: "star with a step", path: "etc/crontab", text: "7 0 */2 * 1 root /opt/a\n", want: []string{"1 HS003 warning"}},
 		{name: "restricted, but all days", path: "etc/crontab", text: "7 0 1-31 * 0-6 root /opt/a\n"},
-		{name: "two jobs at 17", path: "etc/crontab", text: "17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n", want: []string{"1 HS110 note"}},
-		{name: "three jobs at 17", path: "etc/crontab", text: "17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n17 3 * * * root /opt/c\n", want: []string{"1 HS110 warning"}},
-		{name: "two jobs over the budget", path: "etc/crontab", o: lint.Options{Budget: 4}, text: "# herdscan: weight=3\n17 3 * * * root /opt/a\n# herdscan: weight=2\n17 3 * * * root /opt/b\n", want: []string{"2 HS110 error"}},
+		{name: "two jobs at 17", path: "etc/crontab", text: "17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n", want: []string{"2 HS110 note"}},
+		{name: "three jobs at 17", path: "etc/crontab", text: "17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n17 3 * * * root /opt/c\n", want: []string{"2 HS110 warning"}},
+		{name: "two jobs over the budget", path: "etc/crontab", o: lint.Options{Budget: 4}, text: "# herdscan: weight=3\n17 3 * * * root /opt/a\n# herdscan: weight=2\n17 3 * * * root /opt/b\n", want: []string{"4 HS110 error"}},
 		{name: "different days", path: "etc/crontab", text: "17 3 * * 1 root /opt/a\n17 3 * * 2 root /opt/b\n17 3 * * 3 root /opt/c\n"},
-		{name: "ticks don't count", path: "etc/crontab", text: "* * * * * root php artisan schedule:run\n17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n", want: []string{"2 HS110 note"}},
+		{name: "ticks don't count", path: "etc/crontab", text: "* * * * * root php artisan schedule:run\n17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n", want: []string{"3 HS110 note"}},
 		{name: "every minute, at one second", path: "etc/crontab", text: "* * * * * root /opt/a\n* * * * * root /opt/b\n* * * * * root /opt/c\n", want: []string{"1 HS110 warning"}},
 		{name: "every minute, at three seconds", path: "etc/crontab", text: "* * * * * root /opt/a\n* * * * * root sleep 20; /opt/b\n* * * * * root sleep 40; /opt/c\n"},
 		{name: "every minute beside others", path: "etc/crontab", text: "* * * * * root /opt/a\n7 3 * * * root /opt/b\n7 4 * * * root /opt/c\n"},
 		{name: "seconds of a timer", path: "a.timer", text: "[Timer]\nOnCalendar=*:*:00\nOnCalendar=*:*:30\nRandomizedDelaySec=1s\n"},
 		{name: "RANDOM_DELAY spreads machines", path: "etc/crontab", o: lint.Options{Hosts: 9}, text: "RANDOM_DELAY=30\n17 3 * * * root /opt/a\n"},
-		{name: "RANDOM_DELAY spreads no jobs", path: "etc/crontab", text: "RANDOM_DELAY=30\n17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n", want: []string{"1 HS145 warning", "2 HS110 note"}},
+		{name: "RANDOM_DELAY spreads no jobs", path: "etc/crontab", text: "RANDOM_DELAY=30\n17 3 * * * root /opt/a\n17 3 * * * root /opt/b\n", want: []string{"1 HS145 warning", "3 HS110 note"}},
 		{name: "fleet by a comment", path: "etc/crontab", text: "# herdscan: hosts=40\n17 3 * * * root /opt/a\n", want: []string{"2 HS120 warning"}},
 		{name: "a cluster is no fleet", path: "a.yaml", o: lint.Options{Hosts: 9}, text: "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\nspec:\n  schedule: 17 3 * * *\n  startingDeadlineSeconds: 9\n"},
 		{name: "a long wait", path: "etc/crontab", text: "7-59/10 * * * * root sleep $(shuf -i 0-15 -n 1)m; /opt/a\n", want: []string{"1 HS147 warning"}},
@@ -164,10 +165,125 @@ func TestLargeCrontab(t *testing.T) {
 func TestOften(t *testing.T) {
 	for n, want := range map[int]string{
 		8760: "every hour", 8784: "every hour", 365: "every day", 364: "every day", 730: "2 times a day", 52: "every week", 104: "2 times a week",
-		12: "12 times a year", 1: "1 time a year", 52560: "6 times an hour", 500: "about 1.4 times a day",
+		12: "12 times a year", 1: "once a year", 52560: "6 times an hour", 500: "about 1.4 times a day",
 	} {
 		if got := often(n); got != want {
 			t.Errorf("%d times a year is %q, want %q", n, got, want)
+		}
+	}
+}
+
+// A collision is weighed by how often it happens: what rare jobs add on some days
+// is neither counted nor said to be an error, and is told apart.
+func TestCollisionsByHowOften(t *testing.T) {
+	daily := "0 3 * * * root /opt/a\n0 3 * * * root /opt/b\n0 3 * * * root /opt/c\n"
+	monthly := func(n int) (text string) {
+		for i := range n {
+			text += fmt.Sprintf("0 3 %d * * root /opt/m%d\n", 5*i+1, i)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		name, text, want string
+		count, related   int
+		alone            string // the HS111 that goes with it
+	}{
+		{name: "every day", text: daily, want: "warning: 3 jobs start in the same minute, every day", count: 3, related: 2},
+		{
+			name: "a rare job joins", text: daily + "0 3 7 * * root /opt/m\n", count: 3, related: 3,
+			want: "warning: 3 jobs start in the same minute, every day; 1 more on some days", alone: "4 jobs meet in one minute 12 times a year",
+		},
+		{
+			name: "rare jobs that don't meet each other", text: daily + monthly(5), count: 3, related: 7,
+			want: "warning: 3 jobs start in the same minute, every day; 5 more on some days", alone: "4 jobs meet in one minute 12 times a year",
+		},
+		{name: "eight of them weekly", text: strings.Repeat("0 3 * * 1 root /opt/w\n", 8), want: "error: 8 jobs start in the same minute, every week", count: 8, related: 7},
+		{name: "eight of them monthly", text: strings.Repeat("0 3 1 * * root /opt/w\n", 8), want: "warning: 8 jobs start in the same minute, 12 times a year", count: 8, related: 7},
+		{name: "eight of them yearly", text: strings.Repeat("0 3 1 1 * root /opt/w\n", 8), want: "note: 8 jobs start in the same minute, once a year", count: 8, related: 7},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, problems := judged(t, lint.Options{}, "etc/crontab", c.text)
+			alone := ""
+			for _, p := range problems {
+				switch p.Rule.ID {
+				case "HS110":
+					if got := p.Severity.String() + ": " + p.Message; got != c.want || p.Count != c.count || len(p.Related) != c.related {
+						t.Errorf("%s, of %d, %d related", got, p.Count, len(p.Related))
+					}
+					if p.Effect.Before != float64(c.count) || p.Effect.Unit != "starts/min" || p.Effect.After >= p.Effect.Before {
+						t.Errorf("effect %+v", p.Effect)
+					}
+				case "HS111":
+					alone, _, _ = strings.Cut(p.Message, ", next")
+				case "HS101":
+					t.Errorf("said again in line %d: %s", p.Line, p.Message)
+				}
+			}
+			if alone != c.alone {
+				t.Errorf("the rare day: %q, want %q", alone, c.alone)
+			}
+		})
+	}
+}
+
+// A collision stands at the line of a job that can move.
+func TestCollisionStandsWhereItCanBeMended(t *testing.T) {
+	got, problems := judged(t, lint.Options{}, "etc/crontab",
+		"# herdscan: pin reason=the bank\n0 3 * * * root /opt/bank\n0 3 * * * root /opt/invoice\n0 3 * * * root /opt/c\n")
+	if !slices.Equal(got, []string{"4 HS110 warning"}) || problems[0].Fix == nil || !problems[0].Fix.Safe {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What starts every minute is told to sleep, in a line that can be pasted.
+func TestEveryMinuteAdvice(t *testing.T) {
+	_, problems := judged(t, lint.Options{}, "etc/crontab", "* * * * *\troot  /opt/a\n* * * * *\troot  /opt/b && c\n7 * * * * root /opt/d\n9 * * * * root /opt/e\n")
+	if len(problems) != 1 || problems[0].Advice != "* * * * *\troot  sleep 30; /opt/b && c" || problems[0].Fix != nil ||
+		problems[0].Effect.Text != "busiest second 2 → 1 start" {
+		t.Errorf("%+v", problems)
+	}
+}
+
+// On a fleet, housekeeping is a note, and no wait is proposed that ends tomorrow.
+func TestFleet(t *testing.T) {
+	for _, c := range []struct{ line, want, advice string }{
+		{"17 3 * * * root /opt/sync", "warning", "17 3 * * * root sleep $(shuf -i 0-3599 -n 1); /opt/sync"},
+		{"30 23 * * * root /opt/sync", "warning", "30 23 * * * root sleep $(shuf -i 0-1799 -n 1); /opt/sync"},
+		{"58 23 * * * root /opt/sync", "warning", ""},
+		{"17 3 * * * root /usr/sbin/logrotate /etc/logrotate.conf", "note", "17 3 * * * root sleep $(shuf -i 0-3599 -n 1); /usr/sbin/logrotate /etc/logrotate.conf"},
+		{"17 3 * * * root test -x /usr/bin/mandb && mandb --quiet", "note", "17 3 * * * root sleep $(shuf -i 0-3599 -n 1); test -x /usr/bin/mandb && mandb --quiet"},
+		{"17 3 * * * root tar czf /var/backups/etc.tgz /etc >/dev/null 2>&1", "note", ""},
+		{"17 3 * * * root mysqldump shop | gzip > /var/backups/shop.gz", "note", ""},
+		{"17 3 * * * root mysqldump -h db1 shop | gzip > /var/backups/shop.gz", "warning", ""},
+		{"17 3 * * * root mysqldump shop | ssh backup cat", "warning", ""},
+		{"17 3 * * * root tar cf /tmp/x /etc && /opt/upload /tmp/x", "warning", ""},
+		{"17 3 * * * root logrotate -f /etc/l && aws s3 cp /var/log/x s3://logs/", "warning", ""},
+	} {
+		_, problems := judged(t, lint.Options{Hosts: 50}, "etc/crontab", c.line+"\n")
+		if len(problems) != 1 || problems[0].Rule.ID != "HS120" || problems[0].Severity.String() != c.want || problems[0].Count != 50 {
+			t.Errorf("%s: %+v", c.line, problems)
+			continue
+		}
+		if c.advice != "" && problems[0].Advice != c.advice || c.advice == "" && strings.HasPrefix(c.line, "58 23") && problems[0].Advice != "" {
+			t.Errorf("%s: advice %q", c.line, problems[0].Advice)
+		}
+	}
+	for unit, want := range map[string]string{"logrotate.timer": "note", "sync.timer": "warning"} {
+		_, problems := judged(t, lint.Options{Hosts: 50}, unit, "[Timer]\nOnCalendar=daily\n")
+		if len(problems) != 1 || problems[0].Rule.ID != "HS150" || problems[0].Severity.String() != want ||
+			!strings.Contains(problems[0].Message, "50 machines start at once") {
+			t.Errorf("%s: %+v", unit, problems)
+		}
+	}
+}
+
+func TestLasts(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		10 * time.Minute: "10 minutes", time.Minute: "1 minute", 90 * time.Second: "90 seconds", 2 * time.Hour: "2 hours",
+		90 * time.Minute: "90 minutes", 24 * time.Hour: "1 day", 599 * time.Second: "599 seconds", 3599 * time.Second: "60 minutes",
+	} {
+		if got := lasts(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
 }

@@ -16,7 +16,8 @@ func budget(p *lint.Pass) float64 { return cmp.Or(p.Options.Budget, startsBudget
 
 // spreadWindow is how long a random wait should be: long enough that no more
 // machines start in a minute than the budget allows (W >= hosts x duration /
-// allowed at once), and at most half the time between two starts.
+// allowed at once), at most half the time between two starts, and over before the
+// day ends.
 func spreadWindow(s *subject, hosts int, p *lint.Pass) time.Duration {
 	period := s.period(p.Options.Time())
 	window := defaultWindow(period)
@@ -27,7 +28,20 @@ func spreadWindow(s *subject, hosts int, p *lint.Pass) time.Duration {
 	if period > 0 {
 		window = min(window, period/2)
 	}
-	return max(window.Round(time.Minute), time.Minute)
+	return max(min(window, untilMidnight(s)).Round(time.Minute), time.Minute)
+}
+
+// leastWindow is the shortest wait that is worth proposing.
+const leastWindow = 5 * time.Minute
+
+// untilMidnight is the time from the last start of a day to the end of the day:
+// a job that waits longer runs on another day than meant.
+func untilMidnight(s *subject) time.Duration {
+	last := 0
+	for m := s.Schedule.Minutes.Next(0); m >= 0; m = s.Schedule.Minutes.Next(m + 1) {
+		last = m
+	}
+	return time.Duration(minutesPerDay-last) * time.Minute
 }
 
 // defaultWindow suits a job that runs every period.
