@@ -158,6 +158,10 @@ func soberLock(c comb.Comb) comb.Lock {
 	return c.Lock
 }
 
+// newPhase is how far from its place, in periods, a tooth begins a new train of
+// the same herd.
+const newPhase = 0.1
+
 // centre corrects the period of a self-timed family. Its statements take
 // different times to rebuild and so drift apart from tooth to tooth: the front
 // of the teeth keeps the period of the fastest, their middle that of the herd.
@@ -172,7 +176,8 @@ func (a *analyser) centre(h *herd, fam comb.Family) {
 		return
 	}
 	first, period := h.comb.Teeth[0].At, float64(h.comb.Period)
-	var n, sx, sy, sxx, sxy float64
+	var n, sx, sy, sxx, sxy, k, jump float64
+	before := first
 	for _, t := range h.comb.Teeth {
 		var sum, count float64
 		for _, c := range h.classes {
@@ -184,7 +189,13 @@ func (a *analyser) centre(h *herd, fam comb.Family) {
 		if count == 0 {
 			return
 		}
-		k, mid := math.Round(float64(t.At.Sub(first))/period), sum/count
+		step := float64(t.At.Sub(before))
+		periods := math.Round(step / period)
+		if off := step - periods*period; math.Abs(off) > newPhase*period {
+			jump += off // everything was filled anew: a deploy, a flush
+		}
+		k, before = k+periods, t.At
+		mid := sum/count - jump
 		n, sx, sy, sxx, sxy = n+1, sx+k, sy+mid, sxx+k*k, sxy+k*mid
 	}
 	slope := (n*sxy - sx*sy) / (n*sxx - sx*sx)
