@@ -121,7 +121,9 @@ func (a *analyser) herdOf(fam comb.Family) *herd {
 	}
 	for _, m := range fam.Members {
 		c := a.classes[m.Index]
-		h.f.Members = append(h.f.Members, a.member(c, m.Count))
+		member := a.member(c, m.Count)
+		member.Comb = a.ownComb(c, &fam.Comb)
+		h.f.Members = append(h.f.Members, member)
 		h.f.Of += c.n
 		if !m.Follower {
 			h.classes = append(h.classes, c)
@@ -146,6 +148,21 @@ func (a *analyser) herdOf(fam comb.Family) *herd {
 	h.replica, h.single = a.batches(h)
 	a.scaleHerd(h)
 	return h
+}
+
+// alike is how far, as a share, the period of a member may be from that of its
+// herd: keys of one TTL take different times to rebuild.
+const alike = 0.05
+
+// ownComb is the comb that a class has by itself within one of several classes.
+func (a *analyser) ownComb(c *class, of *comb.Comb) *comb.Comb {
+	for i := range a.results[c].Combs {
+		own := &a.results[c].Combs[i]
+		if math.Abs(float64(own.Period)/float64(of.Period)-1) < alike {
+			return own
+		}
+	}
+	return nil
 }
 
 // soberLock takes back a lock to the wall clock that the drift contradicts:

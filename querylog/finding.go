@@ -96,6 +96,7 @@ type Class struct {
 	Longest  time.Duration
 	Duration time.Duration // sum
 	Follower bool
+	Comb     *comb.Comb // its own comb in that of the finding, as it is without the others; nil: none of its own
 }
 
 // Host is a client and its statements in a finding.
