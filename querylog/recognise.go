@@ -15,3 +15,13 @@ func Recognise(s Source) (bool, error) {
 	}
 	return !in.empty, in.Close()
 }
+
+// IsGeneral reports whether a source begins like a general log.
+func IsGeneral(s Source) bool {
+	in, err := openInput(s)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	return in.format == FormatGeneral || in.format == FormatGeneralCSV
+}
