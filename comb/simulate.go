@@ -1,127 +1,64 @@
 package comb
 
 import (
-	"container/heap"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"time"
 )
 
-// Policy is what readers of a cache do when a value is missing or old.
-type Policy int
-
-// The policies.
-const (
-	Unprotected  Policy = iota // each reader that misses computes the value
-	Coalesce                   // one reader a process computes, the others wait
-	GlobalLock                 // one reader of all computes, the others wait
-	ServeStale                 // one reader of all computes, the others take the old value
-	EarlyRefresh               // XFetch: readers refresh by chance before the expiry
-)
-
-// A Mechanism is a cache with its readers, to be simulated.
-type Mechanism struct {
-	Keys      int           // at least 1
-	Reads     float64       // per second, over all keys, evenly
-	TTL       time.Duration // of each value
-	Jitter    Jitter        // of the TTL
-	Rebuild   time.Duration // time to compute a value
-	Processes int           // that read, for Coalesce; 0: 1
-	Policy    Policy
-	Beta      float64         // of EarlyRefresh; 0: 1
-	Cold      bool            // the cache is empty at the start; otherwise the expiries are spread
-	Flushes   []time.Duration // when the cache is emptied, in ascending order
-	Length    time.Duration   // of the simulation
-	Seed      uint64
-}
-
-// A Simulation is what happened.
-type Simulation struct {
-	Queries []time.Duration // begins of rebuilds, in order
-	Misses  int             // reads that found no value that may be used
-	Waits   int             // of them, those that waited for another reader
-	Reads   int
-}
-
-// Busiest returns the most queries that begin within one second between two
-// times.
-func (s Simulation) Busiest(from, to time.Duration) int {
-	most, first := 0, 0
-	for i, q := range s.Queries {
-		if q < from {
-			first = i + 1
-			continue
-		}
-		if q >= to {
-			break
-		}
-		for q-s.Queries[first] >= time.Second {
-			first++
-		}
-		most = max(most, i-first+1)
-	}
-	return most
-}
-
-// Waves returns the groups of queries that are separated by at least gap, as
-// index ranges [from, to) of Queries.
-func (s Simulation) Waves(gap time.Duration) [][2]int {
-	var waves [][2]int
-	from := 0
-	for i := 1; i <= len(s.Queries); i++ {
-		if i == len(s.Queries) || s.Queries[i]-s.Queries[i-1] >= gap {
-			waves = append(waves, [2]int{from, i})
-			from = i
-		}
-	}
-	return waves
-}
+// maxMisses bounds the misses that a simulation plays, and so its time and
+// memory.
+const maxMisses = 20_000_000
 
 // Simulate plays a mechanism. The same Mechanism gives the same Simulation.
+//
+// Reads of a key are a Poisson process, so the time from any moment to the next
+// read does not depend on the past: reads that find a fresh value are passed
+// over without a loss, and each read that does not is played.
 func Simulate(m Mechanism) Simulation {
 	s := newSimulator(m)
-	for t := s.gap(); t < m.Length.Seconds(); t += s.gap() {
-		s.until(t)
-		s.read(t, s.rand.IntN(len(s.values)))
+	for s.step() {
 	}
-	slices.Sort(s.out.Queries)
-	return s.out
+	return s.result()
 }
 
 // simulator is the state of a simulation. Times are in seconds.
 type simulator struct {
 	Mechanism
-	rand    *rand.Rand
-	values  []value
-	running rebuilds
-	flushes []float64
-	out     Simulation
+	rand     *rand.Rand
+	rates    []float64 // reads per second of each key
+	ahead    agenda
+	troubles []disturbance
+	using    []*cache // by process
+	deployed []*cache // by deploy; nil before its first process
+	database database
+	minutes  minutes
+	now, end float64
+	out      Simulation
 }
 
-// value is one key.
+// cache is one set of values.
+type cache struct {
+	values []value
+	users  int // processes
+}
+
+// value is one key of a cache.
 type value struct {
-	expires float64         // 0: never written
-	busy    int             // rebuilds that run
-	by      map[int]float64 // processes that compute it, until when (Coalesce)
+	cache    *cache
+	key      int
+	expires  float64 // 0: there is none
+	usable   float64 // until when ServeStale may use it
+	took     float64 // to compute it
+	busy     int     // rebuilds that run
+	done     float64 // when the latest of them is done
+	flights  []flight
+	schedule uint32 // number of the planned read that counts
 }
 
-type rebuild struct {
-	done float64
-	key  int
-}
-
-// rebuilds is a heap by the time of completion.
-type rebuilds []rebuild
-
-func (r rebuilds) Len() int           { return len(r) }
-func (r rebuilds) Less(i, j int) bool { return r[i].done < r[j].done }
-func (r rebuilds) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
-func (r *rebuilds) Push(x any)        { *r = append(*r, x.(rebuild)) }
-func (r *rebuilds) Pop() any {
-	last := (*r)[len(*r)-1]
-	*r = (*r)[:len(*r)-1]
-	return last
+// flight is a rebuild that readers of one process wait for.
+type flight struct {
+	process int
+	done    float64
 }
 
 func newSimulator(m Mechanism) *simulator {
@@ -129,41 +66,239 @@ func newSimulator(m Mechanism) *simulator {
 	if m.Beta == 0 {
 		m.Beta = 1
 	}
-	s := &simulator{Mechanism: m, rand: rand.New(rand.NewPCG(m.Seed, 77)), values: make([]value, max(m.Keys, 1))}
-	for i := range s.values {
-		if !m.Cold {
-			s.values[i].expires = s.rand.Float64() * m.TTL.Seconds()
-		}
+	s := &simulator{
+		Mechanism: m, rand: rand.New(rand.NewPCG(m.Seed, 77)), rates: m.weights(), troubles: m.disturbances(),
+		using: make([]*cache, m.Processes), deployed: make([]*cache, len(m.Deploys)),
+		database: newDatabase(m.Concurrency), end: m.Length.Seconds(),
 	}
-	for _, f := range m.Flushes {
-		s.flushes = append(s.flushes, f.Seconds())
+	s.minutes = minutes{reads: m.Reads, hit: m.Hit.Seconds()}
+	first := s.newCache()
+	first.users = m.Processes
+	for p := range s.using {
+		s.using[p] = first
+	}
+	for i := range first.values {
+		v := &first.values[i]
+		if !m.Cold {
+			v.took = m.Rebuild.Seconds()
+			s.store(v, s.rand.Float64()*m.TTL.Seconds())
+		}
+		s.plan(v)
 	}
 	return s
 }
 
-// gap draws the time to the next read.
-func (s *simulator) gap() float64 { return s.rand.ExpFloat64() / max(s.Mechanism.Reads, 1e-9) }
+func (s *simulator) newCache() *cache {
+	c := &cache{values: make([]value, len(s.rates))}
+	for i := range c.values {
+		c.values[i].cache, c.values[i].key = c, i
+	}
+	return c
+}
 
-// until completes the rebuilds and flushes up to a time, in order.
-func (s *simulator) until(t float64) {
-	for {
-		flush := math.Inf(1)
-		if len(s.flushes) > 0 {
-			flush = s.flushes[0]
+// step plays what comes next. It returns false at the end.
+func (s *simulator) step() bool {
+	trouble := math.Inf(1)
+	if len(s.troubles) > 0 {
+		trouble = s.troubles[0].at
+	}
+	next := min(trouble, s.ahead.next())
+	if next >= s.end {
+		return false
+	}
+	if s.out.Misses >= maxMisses {
+		s.end = s.now
+		return false
+	}
+	s.now = next
+	if trouble <= s.ahead.next() {
+		s.disturb(s.troubles[0])
+		s.troubles = s.troubles[1:]
+		return true
+	}
+	e := s.ahead.pop()
+	switch {
+	case e.rebuilt:
+		s.rebuilt(e.value)
+	case e.schedule == e.value.schedule && e.value.cache.users > 0:
+		s.read(e.value)
+		s.plan(e.value)
+	}
+	return true
+}
+
+// disturb empties a cache, or restarts a process into a new one.
+func (s *simulator) disturb(d disturbance) {
+	if d.process < 0 {
+		for _, c := range s.inUse() {
+			for i := range c.values {
+				c.values[i].expires, c.values[i].usable = 0, 0
+				s.plan(&c.values[i])
+			}
 		}
-		if len(s.running) > 0 && s.running[0].done <= min(t, flush) {
-			r := heap.Pop(&s.running).(rebuild)
-			s.values[r.key].busy--
-			s.values[r.key].expires = r.done + s.life()
-			continue
+		return
+	}
+	if s.deployed[d.deploy] == nil {
+		s.deployed[d.deploy] = s.newCache()
+		for i := range s.deployed[d.deploy].values {
+			s.plan(&s.deployed[d.deploy].values[i])
 		}
-		if flush > t {
-			return
+	}
+	s.using[d.process].users--
+	s.using[d.process] = s.deployed[d.deploy]
+	s.using[d.process].users++
+}
+
+// inUse are the caches that processes use, each once.
+func (s *simulator) inUse() []*cache {
+	var all []*cache
+	seen := map[*cache]bool{}
+	for _, c := range s.using {
+		if !seen[c] {
+			seen[c] = true
+			all = append(all, c)
 		}
-		for i := range s.values {
-			s.values[i].expires = 0
+	}
+	return all
+}
+
+// plan draws the time of the next read of a value that may matter: the first
+// after its expiry, or the first that refreshes early.
+func (s *simulator) plan(v *value) {
+	v.schedule++
+	rate := s.rates[v.key]
+	if rate <= 0 {
+		return
+	}
+	wait := s.rand.ExpFloat64()
+	at := max(s.now, v.expires) + wait/rate
+	if s.Policy.Has(EarlyRefresh) && s.now < v.expires {
+		if early := s.early(v, rate); early < v.expires {
+			at = early
 		}
-		s.flushes = s.flushes[1:]
+	}
+	if at < s.end {
+		s.ahead.push(appointment{at: at, value: v, schedule: v.schedule})
+	}
+}
+
+// early draws the first read that refreshes before the expiry, each with the
+// probability exp(-left / (beta x rebuild)): the integral of their rate is an
+// exponential variable. It is infinite if there is none.
+func (s *simulator) early(v *value, rate float64) float64 {
+	scale := s.Beta * v.took
+	if scale <= 0 {
+		return math.Inf(1)
+	}
+	x := s.rand.ExpFloat64()/(rate*scale) + math.Exp((s.now-v.expires)/scale)
+	if x >= 1 {
+		return math.Inf(1)
+	}
+	return v.expires + scale*math.Log(x)
+}
+
+// read plays one read that may matter: any process may be the reader, and only
+// those that use this cache count.
+func (s *simulator) read(v *value) {
+	process := s.rand.IntN(s.Processes)
+	if s.using[process] != v.cache {
+		return
+	}
+	if s.now < v.expires {
+		s.readFresh(v, process)
+		return
+	}
+	s.out.Misses++
+	done, waits := s.flying(v, process)
+	if !waits {
+		done = s.start(v, process)
+	}
+	switch {
+	case s.Policy.Has(ServeStale) && s.now < v.usable:
+		s.out.Stale++
+		done = s.now
+	case waits:
+		s.out.Waits++
+	}
+	s.minutes.add(s.now, done-s.now)
+}
+
+// readFresh plays a read before the expiry, which matters with EarlyRefresh
+// alone.
+func (s *simulator) readFresh(v *value, process int) {
+	if !s.Policy.Has(EarlyRefresh) {
+		return
+	}
+	if _, running := s.flying(v, process); running {
+		return
+	}
+	s.out.Early++
+	done := s.start(v, process)
+	if s.Policy.Has(ServeStale) {
+		done = s.now
+	}
+	s.minutes.add(s.now, done-s.now)
+}
+
+// flying returns when the rebuild is done that a reader would wait for.
+func (s *simulator) flying(v *value, process int) (done float64, ok bool) {
+	switch {
+	case s.Policy.shared():
+		return v.done, v.busy > 0
+	case s.Policy.Has(Coalesce):
+		for _, f := range v.flights {
+			if f.process == process && f.done > s.now {
+				return f.done, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// start sends a rebuild to the database and returns when it is done.
+func (s *simulator) start(v *value, process int) float64 {
+	done := s.database.run(s.now, s.work())
+	v.busy++
+	v.done = done
+	v.took = done - s.now
+	if s.Policy.Has(Coalesce) && !s.Policy.shared() {
+		v.flights = append(v.flights, flight{process, done})
+	}
+	s.ahead.push(appointment{at: done, value: v, rebuilt: true})
+	s.out.Queries = append(s.out.Queries, toDuration(s.now))
+	return done
+}
+
+// work draws the time that a rebuild takes.
+func (s *simulator) work() float64 {
+	mean := s.Rebuild.Seconds()
+	if s.RebuildCV <= 0 {
+		return mean
+	}
+	variance := math.Log1p(s.RebuildCV * s.RebuildCV)
+	return mean * math.Exp(math.Sqrt(variance)*s.rand.NormFloat64()-variance/2)
+}
+
+// rebuilt writes a value that has been computed.
+func (s *simulator) rebuilt(v *value) {
+	v.busy--
+	kept := v.flights[:0]
+	for _, f := range v.flights {
+		if f.done > s.now {
+			kept = append(kept, f)
+		}
+	}
+	v.flights = kept
+	s.store(v, s.now+s.life())
+	if s.Policy.Has(EarlyRefresh) {
+		s.plan(v) // reads that refresh early depend on the expiry
+	}
+}
+
+func (s *simulator) store(v *value, expires float64) {
+	v.expires, v.usable = expires, math.Inf(1)
+	if s.Grace > 0 {
+		v.usable = expires + s.Grace.Seconds()
 	}
 }
 
@@ -173,47 +308,11 @@ func (s *simulator) life() float64 {
 	return shortest.Seconds() + s.rand.Float64()*(longest-shortest).Seconds()
 }
 
-// read plays one read of a key.
-func (s *simulator) read(t float64, key int) {
-	v := &s.values[key]
-	s.out.Reads++
-	if t < v.expires {
-		early := s.Policy == EarlyRefresh && t-s.Rebuild.Seconds()*s.Beta*math.Log(1-s.rand.Float64()) >= v.expires
-		if early {
-			s.start(t, key)
-		}
-		return
-	}
-	s.out.Misses++
-	if s.mayStart(t, v) {
-		s.start(t, key)
-	} else {
-		s.out.Waits++
-	}
-}
-
-// mayStart tells whether a reader that misses computes the value itself.
-func (s *simulator) mayStart(t float64, v *value) bool {
-	switch s.Policy {
-	case GlobalLock, ServeStale:
-		return v.busy == 0
-	case Coalesce:
-		process := s.rand.IntN(s.Processes)
-		if t < v.by[process] {
-			return false
-		}
-		if v.by == nil {
-			v.by = make(map[int]float64)
-		}
-		v.by[process] = t + s.Rebuild.Seconds()
-		return true
-	default:
-		return true
-	}
-}
-
-func (s *simulator) start(t float64, key int) {
-	s.values[key].busy++
-	heap.Push(&s.running, rebuild{t + s.Rebuild.Seconds(), key})
-	s.out.Queries = append(s.out.Queries, time.Duration(t*float64(time.Second)))
+// result closes the books.
+func (s *simulator) result() Simulation {
+	s.minutes.close(s.end)
+	s.out.Length = toDuration(s.end)
+	s.out.Latency, s.out.Worst, s.out.WorstAt = s.minutes.all, s.minutes.worst, toDuration(s.minutes.worstAt)
+	s.out.Reads = int(s.out.Latency.Count())
+	return s.out
 }

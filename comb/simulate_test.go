@@ -96,3 +96,23 @@ func TestSimulateIsDeterministic(t *testing.T) {
 		t.Error("the zero Mechanism has one key")
 	}
 }
+
+func BenchmarkSimulate(b *testing.B) {
+	m := Mechanism{
+		Keys: 5000, Reads: 2000, Zipf: 1, TTL: time.Hour, Rebuild: 300 * time.Millisecond, Processes: 8,
+		Length: 2 * time.Hour, Deploys: []Deploy{{At: 10 * time.Minute}},
+	}
+	for _, p := range []Policy{Unprotected, Coalesce, GlobalLock, ServeStale, EarlyRefresh} {
+		b.Run(p.String(), func(b *testing.B) {
+			m.Policy = p
+			for range b.N {
+				Simulate(m)
+			}
+		})
+	}
+	b.Run("predict", func(b *testing.B) {
+		for range b.N {
+			PredictPeaks(m)
+		}
+	})
+}

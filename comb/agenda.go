@@ -1,0 +1,145 @@
+package comb
+
+import "math"
+
+// An appointment is a read that is planned, or a rebuild that will be done.
+type appointment struct {
+	at       float64
+	value    *value
+	schedule uint32 // of a read: it counts while it is the value's
+	rebuilt  bool
+}
+
+// agenda is a binary heap of appointments by time.
+type agenda []appointment
+
+// next returns the time of the first appointment, infinity if there is none.
+func (a agenda) next() float64 {
+	if len(a) == 0 {
+		return math.Inf(1)
+	}
+	return a[0].at
+}
+
+func (a *agenda) push(x appointment) {
+	h := append(*a, x)
+	i := len(h) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if h[parent].at <= x.at {
+			break
+		}
+		h[i] = h[parent]
+		i = parent
+	}
+	h[i] = x
+	*a = h
+}
+
+func (a *agenda) pop() appointment {
+	h := *a
+	first, last := h[0], h[len(h)-1]
+	h[len(h)-1] = appointment{}
+	h = h[:len(h)-1]
+	*a = h
+	if len(h) == 0 {
+		return first
+	}
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			break
+		}
+		if child+1 < len(h) && h[child+1].at < h[child].at {
+			child++
+		}
+		if h[child].at >= last.at {
+			break
+		}
+		h[i] = h[child]
+		i = child
+	}
+	h[i] = last
+	return first
+}
+
+// database works on a number of queries at once, in the order in which they
+// come; nil: on any number.
+type database []float64 // when each place is free, a heap
+
+func newDatabase(places int) database {
+	if places <= 0 {
+		return nil
+	}
+	return make(database, places)
+}
+
+// run takes a query and returns when it is done.
+func (d database) run(now, work float64) float64 {
+	if d == nil {
+		return now + work
+	}
+	done := max(now, d[0]) + work
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= len(d) {
+			break
+		}
+		if child+1 < len(d) && d[child+1] < d[child] {
+			child++
+		}
+		if d[child] >= done {
+			break
+		}
+		d[i] = d[child]
+		i = child
+	}
+	d[i] = done
+	return done
+}
+
+// minutes gathers the times of reads, and keeps the worst minute. Reads must
+// come in order of time.
+type minutes struct {
+	reads   float64 // per second, those included that find a fresh value
+	hit     float64
+	all     Latencies
+	current Latencies
+	from    float64
+	worst   Latencies
+	worstAt float64
+}
+
+func (m *minutes) add(now, seconds float64) {
+	for now >= m.from+60 {
+		m.turn(m.from + 60)
+	}
+	m.current.add(seconds, 1)
+}
+
+// turn ends the current minute. Its reads that were not added are those that
+// found a fresh value at once.
+func (m *minutes) turn(end float64) {
+	expected := uint64(math.Round(m.reads * (end - m.from)))
+	played := m.current.count
+	m.current.hit = m.hit
+	m.current.add(0, max(expected, played)-played)
+	m.all.hit = m.hit
+	m.all.merge(m.current)
+	full := end-m.from >= 60 // the last quantiles of a part are those of few reads
+	if m.worst.count == 0 || full && m.current.Quantile(0.99) > m.worst.Quantile(0.99) {
+		m.worst, m.worstAt = m.current, m.from
+	}
+	m.current, m.from = Latencies{}, end
+}
+
+func (m *minutes) close(end float64) {
+	for m.from+60 < end {
+		m.turn(m.from + 60)
+	}
+	if end > m.from {
+		m.turn(end)
+	}
+}
