@@ -1,0 +1,112 @@
+package attribute
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/herdscan/herdscan/comb/rule"
+)
+
+const mostCharges = 5 // cleared suspects of one herd that are findings
+
+// findings says what is true of the sources rather than of a herd.
+func (a *analyser) findings() {
+	for i := range a.out.Verdicts {
+		if a.out.Verdicts[i].Same >= 0 || a.subjects[i].severity < rule.Warning {
+			continue
+		}
+		a.disagreement(i)
+		a.wanting(i)
+		a.acquittals(i)
+	}
+}
+
+func (a *analyser) found(id string, i int, format string, args ...any) *Finding {
+	a.out.Findings = append(a.out.Findings, Finding{Rule: id, Severity: rule.Note, Subject: a.subjects[i].title(), Message: fmt.Sprintf(format, args...), Verdict: i})
+	return &a.out.Findings[len(a.out.Findings)-1]
+}
+
+// title names a herd.
+func (s *subject) title() string {
+	if s.log != nil {
+		return s.log.Subject
+	}
+	return s.keys.Subject
+}
+
+// disagreement reports HS601: the log speaks for keys that die together, and
+// the cache shows such keys spread; or a schedule would fit in another zone.
+func (a *analyser) disagreement(i int) {
+	v, s := &a.out.Verdicts[i], &a.subjects[i]
+	if best := v.Best(); best.Kind == TTL && !best.fits && s.comb != nil {
+		var spread []string
+		for _, list := range [][]Suspect{v.Suspects, v.Cleared} {
+			for _, c := range list {
+				if c.Kind == TTL && len(c.Against) > 0 && strings.HasPrefix(c.Against[0], "only ") {
+					if nats, _ := s.words.match(splitWords(c.Name)); nats > 0 {
+						spread = append(spread, c.Name)
+					}
+				}
+			}
+		}
+		if len(spread) > 0 {
+			a.found("HS601", i, "the log shows keys that die together, the cache shows %s spread over their TTL: another cache, or a snapshot from another time?", listNames(spread))
+		}
+	}
+	for k := range a.jobs {
+		if hours, ok := a.otherZone(s, &a.jobs[k]); ok {
+			f := a.found("HS601", i, "%s fires at every tooth if its clock is %+g h from %s: is the zone right (--tz, CRON_TZ)?", place(a.jobs[k].entries[0]), hours, a.zone)
+			f.Locations = append(f.Locations, a.jobs[k].entries[0].Location())
+		}
+	}
+}
+
+// otherZone looks for a whole number of quarter hours by which a schedule of
+// some hours would have to be moved to fit a comb that it does not fit.
+func (a *analyser) otherZone(s *subject, j *job) (hours float64, ok bool) {
+	if s.comb == nil || j.counts || j.interval < 2*time.Hour || math.Abs(j.interval.Seconds()/s.period-1) > 0.01 || s.teeth() < 3 {
+		return 0, false
+	}
+	if _, met, _ := s.lagTo(j); 2*met > s.teeth() {
+		return 0, false
+	}
+	for q := -56; q <= 56; q++ {
+		moved := *j
+		moved.fires = nil
+		for _, t := range j.fires {
+			moved.fires = append(moved.fires, t.Add(time.Duration(q)*15*time.Minute))
+		}
+		if lag, met, _ := s.lagTo(&moved); met == s.teeth() && lag < 30 {
+			return float64(-q) / 4, true
+		}
+	}
+	return 0, false
+}
+
+// wanting reports HS602: what was not given and could decide.
+func (a *analyser) wanting(i int) {
+	v := &a.out.Verdicts[i]
+	if len(v.Missing) == 0 || v.Confidence == Strong {
+		return
+	}
+	var texts []string
+	for _, m := range v.Missing {
+		texts = append(texts, m.Text)
+	}
+	a.found("HS602", i, "%s", strings.Join(texts, "; "))
+}
+
+// acquittals reports HS603: suspects that were looked at and do not fit.
+func (a *analyser) acquittals(i int) {
+	n := 0
+	for _, c := range a.out.Verdicts[i].Cleared {
+		if c.Name == "" || len(c.Against) == 0 || n == mostCharges {
+			continue
+		}
+		n++
+		f := a.found("HS603", i, "not %s: %s", c.Name, c.Against[0])
+		f.Locations = c.Locations
+	}
+}

@@ -1,0 +1,305 @@
+package attribute
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/herdscan/herdscan/comb"
+	"github.com/herdscan/herdscan/cronlint"
+)
+
+// A job is one schedule, with all entries that fire at the same times while the
+// evidence lasts: nothing can tell them apart but their names.
+type job struct {
+	entries  []*cronlint.Entry
+	fires    []time.Time   // from a while before the evidence begins to its end
+	interval time.Duration // between any two fires; 0: not constant
+	counts   bool          // it counts from a start that is not known: fires is empty
+	delay    time.Duration // that the command sleeps before it works
+}
+
+const (
+	mostFires = 200_000 // a schedule with more in the evidence fires too often to make a comb
+	mostLag   = 120.0   // seconds from a fire to its tooth
+)
+
+// window is the time that the evidence speaks of.
+func (a *analyser) window() (from, to time.Time) {
+	if a.Log != nil {
+		from, to = a.Log.From, a.Log.To
+	}
+	for _, c := range a.Caches {
+		an := c.Analysis
+		early := an.Snapshot.Add(-an.Total.MaxLeft)
+		if a.Log == nil && (from.IsZero() || early.Before(from)) {
+			from = early
+		}
+		if a.Log == nil && an.Snapshot.After(to) {
+			to = an.Snapshot
+		}
+	}
+	return from, to
+}
+
+// schedules lists the jobs that can fire, those that fire together as one.
+func (a *analyser) schedules() []job {
+	from, to := a.window()
+	if from.IsZero() {
+		return nil
+	}
+	at := map[string]int{}
+	var out []job
+	for _, e := range a.Lint.Entries {
+		if e.Schedule == nil || e.Disabled || e.Schedule.Reboot || e.Schedule.Drawn {
+			continue
+		}
+		j := a.jobOf(e, from, to)
+		if len(j.fires) == 0 && !j.counts {
+			continue
+		}
+		key := j.key()
+		if i, ok := at[key]; ok {
+			out[i].entries = append(out[i].entries, e)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, j)
+	}
+	return out
+}
+
+func (a *analyser) jobOf(e *cronlint.Entry, from, to time.Time) job {
+	j := job{entries: []*cronlint.Entry{e}, delay: sleeps(e.Command)}
+	if e.Schedule.Interval > 0 {
+		j.counts, j.interval = true, e.Schedule.Interval
+		return j
+	}
+	zone := cmp.Or(e.Zone, e.Schedule.Zone, a.zone)
+	for t := range e.Schedule.Fires(from.Add(-time.Duration(mostLag*float64(time.Second))).In(zone), to) {
+		if len(j.fires) == mostFires {
+			break
+		}
+		j.fires = append(j.fires, t)
+	}
+	if len(j.fires) > 1 {
+		j.interval = j.fires[1].Sub(j.fires[0])
+		for i := 2; i < len(j.fires); i++ {
+			if j.fires[i].Sub(j.fires[i-1]) != j.interval {
+				j.interval = 0
+				break
+			}
+		}
+	}
+	return j
+}
+
+// key is the same for jobs that the evidence can't tell apart.
+func (j *job) key() string {
+	if j.counts {
+		return fmt.Sprint("every ", j.interval, j.delay)
+	}
+	var b strings.Builder
+	fmt.Fprint(&b, j.delay)
+	for _, t := range j.fires {
+		fmt.Fprint(&b, " ", t.UnixNano())
+	}
+	return b.String()
+}
+
+var sleepCommand = regexp.MustCompile(`(?:^|[;&|(]\s*)sleep\s+(\d+(?:\.\d+)?)([smh]?)\s*(?:;|&&)`)
+
+// sleeps returns how long a command waits before it does anything.
+func sleeps(command string) time.Duration {
+	m := sleepCommand.FindStringSubmatch(command)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	unit := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[m[2]]
+	if err != nil || n*unit > 86400 {
+		return 0
+	}
+	return seconds(n * unit)
+}
+
+// place writes where an entry stands.
+func place(e *cronlint.Entry) string {
+	l := e.Location()
+	return fmt.Sprintf("%s:%d", l.File, l.Line)
+}
+
+// called orders the entries by how much their names are like the statements',
+// and returns what the best is worth.
+func (j *job) called(v vocabulary) (entries []*cronlint.Entry, nats float64, alike []string) {
+	type scored struct {
+		e     *cronlint.Entry
+		nats  float64
+		alike []string
+	}
+	var list []scored
+	for _, e := range j.entries {
+		n, w := v.match(splitWords(e.Command + " " + cronlint.JobName(e)))
+		list = append(list, scored{e, n, w})
+	}
+	slices.SortStableFunc(list, func(x, y scored) int { return cmp.Compare(y.nats, x.nats) })
+	for _, x := range list {
+		entries = append(entries, x.e)
+	}
+	return entries, list[0].nats, list[0].alike
+}
+
+// jobSuspects weighs every schedule as the cause of a comb, and as that of the
+// keys whose death is the cause.
+func (a *analyser) jobSuspects(s *subject) []Suspect {
+	var out []Suspect
+	for i := range a.jobs {
+		j := &a.jobs[i]
+		c := a.jobSuspect(s, j)
+		out = append(out, c)
+		if !c.refuted() {
+			out = append(out, a.warmUps(s, j)...)
+		}
+	}
+	return out
+}
+
+// newJobSuspect starts the weighing of a job.
+func (j *job) newSuspect(s *subject, k Kind) Suspect {
+	entries, nats, alike := j.called(s.words)
+	c := Suspect{Kind: k, Cache: -1, Entries: entries, Name: place(entries[0])}
+	if n := len(entries) - 1; n > 0 {
+		c.Name += fmt.Sprintf(" and %d more", n)
+	}
+	for _, e := range entries {
+		c.Locations = append(c.Locations, e.Location())
+	}
+	if nats > 0 {
+		c.say(nats, "its command is like the statements (%s)", list(alike, 3))
+	}
+	return c
+}
+
+func (a *analyser) jobSuspect(s *subject, j *job) Suspect {
+	kind := Cron
+	if s.batch {
+		kind = ReplicaJob
+	}
+	c := j.newSuspect(s, kind)
+	a.weighFires(s, &c, j)
+	if c.refuted() {
+		return c
+	}
+	if s.batch {
+		c.say(8, "%d clients send the same batch in each tooth", s.log.HostsATooth)
+	} else {
+		s.weighOneHost(&c)
+	}
+	return c
+}
+
+// weighFires weighs the times of the teeth against those of the fires.
+func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
+	if j.counts {
+		a.weighInterval(s, c, j)
+		return
+	}
+	if per, off := s.against(j); off {
+		c.refute("it fires every %s, but the teeth drift %s an hour against it", dur(j.interval), dur(seconds(per*3600/s.period)))
+		return
+	}
+	lag, met, fires := s.lagTo(j)
+	teeth := s.teeth()
+	c.Delta = seconds(lag)
+	switch {
+	case fires == 0:
+		c.refute("it does not fire while the log lasts")
+		return
+	case 2*met < teeth || met < 2:
+		c.refute("%d of %d teeth come within %s of one of its %d fires at one distance", met, teeth, dur(seconds(mostLag)), fires)
+		return
+	}
+	c.say(s.timing()*float64(met)/float64(teeth), "%d of %d teeth begin %s after a fire", met, teeth, dur(c.Delta))
+	if n := teeth - met; n > 0 {
+		c.say(stray*float64(n), "%d of %d teeth come without a fire", n, teeth)
+	}
+	if n := fires - met; n > 0 {
+		c.say(max(unmet*float64(n), 2*unmet*float64(teeth)), "%d of its %d fires have no tooth", n, fires)
+	}
+	c.add(-0.02*math.Abs(lag-j.delay.Seconds()), "")
+	if s.lock == comb.WallClock {
+		c.say(3, "the teeth keep their place on the wall clock")
+	}
+}
+
+// against returns how much the teeth drift a period against a job that fires at
+// a constant interval, and whether that is too much for the job.
+func (s *subject) against(j *job) (per float64, off bool) {
+	if j.interval == 0 {
+		return 0, false
+	}
+	every := j.interval.Seconds()
+	n := math.Round(s.period / every)
+	if n < 1 {
+		return 0, false
+	}
+	per = s.period - n*every
+	if math.Abs(per) > 0.1*every {
+		return per, false // another period, not a drift
+	}
+	return per, math.Abs(per)*s.steps > max(2.01*s.res, 4*s.perErr*s.steps)
+}
+
+// lagTo returns the distance from a fire at which most teeth begin, how many
+// do, and how many fires the log has room for.
+func (s *subject) lagTo(j *job) (lag float64, met, fires int) {
+	window := max(2*s.res, 4*s.spread, 2)
+	at := make([]float64, len(j.fires))
+	for i, t := range j.fires {
+		at[i] = t.Sub(s.start).Seconds()
+	}
+	most := mostLag + j.delay.Seconds()
+	var lags []float64
+	for _, t := range s.onsets {
+		i, _ := slices.BinarySearch(at, t+s.res)
+		if i > 0 && t-at[i-1] <= most {
+			lags = append(lags, t-at[i-1])
+		}
+	}
+	slices.Sort(lags)
+	best := 0
+	for lo, hi := 0, 0; lo < len(lags); lo++ {
+		for hi < len(lags) && lags[hi] <= lags[lo]+window {
+			hi++
+		}
+		if hi-lo > met {
+			met, best = hi-lo, lo
+		}
+	}
+	if met > 0 {
+		lag = lags[best+met/2]
+	}
+	for _, t := range at {
+		if t+lag >= -s.res && t+lag <= s.span-s.width {
+			fires++
+		}
+	}
+	return lag, met, max(fires, met)
+}
+
+// weighInterval weighs a timer that counts from a start of its own: its period
+// is known, its phase is not.
+func (a *analyser) weighInterval(s *subject, c *Suspect, j *job) {
+	rest := s.period - j.interval.Seconds()
+	c.Delta = seconds(rest)
+	if rest < -s.slack() || rest > max(1, 0.02*j.interval.Seconds())+s.slowest+s.slack() {
+		c.refute("it runs every %s, the teeth come every %s", dur(j.interval), dur(s.comb.Period))
+		return
+	}
+	c.say(s.timing(), "it runs every %s, from a start that is not known here", dur(j.interval))
+}

@@ -1,0 +1,192 @@
+package attribute
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/herdscan/herdscan/comb/rule"
+)
+
+// join finds the herds that are one: a stampede inside the teeth of a comb, a
+// job's HS503 beside its HS501, and statements of one herd whose rebuild times
+// differ so much that the log shows two combs.
+func (a *analyser) join() {
+	vs := a.out.Verdicts
+	for i := range vs {
+		if a.subjects[i].cache >= 0 {
+			a.joinKeys(i)
+			continue
+		}
+		for j := range vs {
+			if j != i && a.leads(j, i) && a.oneHerd(i, j) && (vs[i].Same < 0 || vs[j].Finding < vs[vs[i].Same].Finding) {
+				vs[i].Same = j
+			}
+		}
+	}
+	for i := range vs { // a chain leads to its head
+		for n := 0; vs[i].Same >= 0 && vs[vs[i].Same].Same >= 0 && n < len(vs); n++ {
+			vs[i].Same = vs[vs[i].Same].Same
+		}
+	}
+	for i := range vs {
+		if vs[i].Same >= 0 {
+			a.agree(i, vs[i].Same)
+		}
+	}
+	for i := range vs {
+		vs[i].Layers = a.layers(i)
+	}
+}
+
+// joinKeys takes the herd of one pattern for a part of that across patterns.
+func (a *analyser) joinKeys(i int) {
+	within := a.subjects[i].keys.Herd.Within
+	if within < 0 {
+		return
+	}
+	for j := range a.subjects {
+		if a.subjects[j].cache == a.subjects[i].cache && a.subjects[j].finding == within {
+			a.out.Verdicts[i].Same = j
+		}
+	}
+}
+
+// leads says whether herd j may stand for herd i: combs stand for what has no
+// period, the taller for the smaller.
+func (a *analyser) leads(j, i int) bool {
+	x, y := &a.subjects[j], &a.subjects[i]
+	switch {
+	case (x.comb != nil) != (y.comb != nil):
+		return x.comb != nil
+	case x.log.Rule != y.log.Rule:
+		return x.log.Rule < y.log.Rule && x.comb != nil || x.log.Rule == "HS504" && y.log.Rule == "HS502"
+	}
+	return x.log.Count > y.log.Count || x.log.Count == y.log.Count && j < i
+}
+
+// oneHerd says whether two herds of the log share statements and moments.
+func (a *analyser) oneHerd(i, j int) bool {
+	x, y := &a.subjects[i], &a.subjects[j]
+	if x.missing || y.missing || !shareStatement(x, y) {
+		return false
+	}
+	if x.comb != nil && y.comb != nil && math.Abs(x.period/y.period-1) > 0.04 {
+		return false
+	}
+	return 2*x.inTeeth(y) >= len(x.onsets)
+}
+
+// shareStatement says whether two herds have a statement in common.
+func shareStatement(x, y *subject) bool {
+	for _, m := range x.log.Members {
+		for _, n := range y.log.Members {
+			if !m.Follower && !n.Follower && m.Hash == n.Hash {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inTeeth counts the teeth of s that lie in teeth of o. Statements of one herd
+// that take different times to rebuild drift apart, by the difference of the
+// periods a tooth.
+func (s *subject) inTeeth(o *subject) (n int) {
+	for _, t := range s.onsets {
+		if slices.ContainsFunc(o.onsets, func(at float64) bool {
+			apart := 0.0
+			if s.comb != nil && o.comb != nil {
+				apart = math.Abs(s.period-o.period) * o.steps
+			}
+			return t >= at-s.width-2*s.res-apart && t <= at+o.width+2*s.res+apart
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// agree gives the parts of one herd the same cause: the weaker part takes the
+// first kind of the stronger one, unless it is another layer of the herd.
+func (a *analyser) agree(i, head int) {
+	part, whole := &a.out.Verdicts[i], &a.out.Verdicts[head]
+	if a.subjects[i].comb == nil || a.subjects[head].comb == nil {
+		if c := part.Best(); c.Kind == HotKey && whole.Best().Kind == HotKey && whole.Best().Name != "" {
+			part.Suspects = append([]Suspect{*whole.Best()}, part.Suspects...)
+		}
+		return
+	}
+	if part.Best().Kind == whole.Best().Kind || part.Cache >= 0 {
+		return
+	}
+	from, to := whole, part
+	if part.Best().Nats > whole.Best().Nats && part.Confidence > whole.Confidence {
+		from, to = part, whole
+	}
+	kind := from.Best().Kind
+	at := slices.IndexFunc(to.Suspects, func(c Suspect) bool { return c.Kind == kind })
+	c := *from.Best()
+	if at >= 0 {
+		c = to.Suspects[at]
+		to.Suspects = slices.Delete(to.Suspects, at, at+1)
+	}
+	c.For = append(c.For, "it is one herd with the comb that shares its statements and moments")
+	to.Suspects = slices.Insert(to.Suspects, 0, c)
+	to.Tied = false
+}
+
+// layers tells the two forms of a comb apart: many keys that die together, and
+// one hot key among them.
+func (a *analyser) layers(i int) []Layer {
+	s := &a.subjects[i]
+	if s.comb == nil || s.cache >= 0 || a.out.Verdicts[i].Same >= 0 {
+		return nil
+	}
+	if k := a.out.Verdicts[i].Best().Kind; k != TTL && k != HotKey && k != WarmUp {
+		return nil
+	}
+	hot := map[uint64]bool{}
+	var out []Layer
+	for j := range a.subjects {
+		o := &a.subjects[j]
+		if o.log == nil || o.log.Rule != "HS502" || o.severity < rule.Warning || !shareStatement(o, s) || 2*o.inTeeth(s) < len(o.onsets) {
+			continue
+		}
+		m := &o.log.Members[0]
+		hot[m.Hash] = true
+		copies := o.log.Bursts[0].Count
+		out = append(out, Layer{
+			Kind: HotKey, Subject: m.Shape, Member: member(s, m.Hash), Copies: copies,
+			Why: fmt.Sprintf("up to %d copies of one text in a tooth: one key, which jitter does not help", copies),
+		})
+	}
+	var many []Layer
+	for n, m := range s.log.Members {
+		each := float64(m.Count) / float64(s.teeth())
+		if m.Follower || hot[m.Hash] || each < 7 || s.hot && len(hot) == 0 || !isRead(&s.log.Members[n]) {
+			continue
+		}
+		many = append(many, Layer{
+			Kind: TTL, Subject: m.Shape, Member: n, Texts: s.log.Texts,
+			Why: fmt.Sprintf("%.0f statements a tooth without one text that stands out: many keys, which one lock does not help", each),
+		})
+	}
+	if len(out) == 0 || len(many) == 0 {
+		return nil // one form only
+	}
+	if s.hot {
+		return append(out, many...)
+	}
+	return append(many, out...)
+}
+
+// member is the position of a statement in a herd, -1 if it is not there.
+func member(s *subject, hash uint64) int {
+	for i := range s.log.Members {
+		if s.log.Members[i].Hash == hash {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,130 @@
+package attribute
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/herdscan/herdscan/querylog"
+)
+
+// A vocabulary holds the words of a herd's statements, each with how much it
+// says about what the statements are for: 1 for a table, less for the rest.
+type vocabulary map[string]float64
+
+const (
+	columnWeight = 0.4 // of a word of the text that is no table
+	nameNats     = 3.0 // that one matching table is worth
+	namesNats    = 4.0 // that all names together are worth at most
+)
+
+// plainWords say nothing about what is cached or asked for.
+var plainWords = words("all and any app asc avg bin body build by cache cached cfg com count cron cross current data day db desc dev distinct end etc exec " +
+	"exists for from full get group has having home hour html http id ids in index info init inner int into is item items job jobs join json key keys " +
+	"lang last left limit list load local log max min minute mysql name new not now null of off on opt or order outer page per php prod py python " +
+	"redis refresh region right root row rows run sbin script select server set sh sleep sql srv start state status sum table task the tmp to total " +
+	"type update usr utf value values var version where with work worker www xml")
+
+func words(s string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		set[w] = true
+	}
+	return set
+}
+
+// statement adds the words of one statement.
+func (v vocabulary) statement(c *querylog.Class) {
+	for _, t := range c.Tables {
+		for _, w := range splitWords(t) {
+			v[w] = 1
+		}
+	}
+	for _, w := range splitWords(c.Shape) {
+		v[w] = max(v[w], columnWeight)
+	}
+}
+
+// match returns what a name's likeness to the vocabulary is worth in nats, and
+// the words that are alike.
+func (v vocabulary) match(name []string) (nats float64, alike []string) {
+	list := slices.Sorted(maps.Keys(v)) // the same answer each time
+	for _, w := range name {
+		best := 0.0
+		for _, have := range list {
+			best = math.Max(best, v[have]*likeness(w, have))
+		}
+		if best > 0 {
+			nats += nameNats * best
+			alike = append(alike, w)
+		}
+	}
+	return math.Min(nats, namesNats), alike
+}
+
+// likeness compares two words: 1 for the same but for number, less where one
+// begins the other.
+func likeness(a, b string) float64 {
+	a, b = singular(a), singular(b)
+	if a == b {
+		return 1
+	}
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	switch {
+	case len(a) >= 3 && strings.HasPrefix(b, a):
+		return 0.6
+	case len(a) >= 5 && strings.Contains(b, a):
+		return 0.6
+	}
+	return 0
+}
+
+// singular takes the plural ending off an English word, roughly.
+func singular(w string) string {
+	switch {
+	case len(w) > 4 && strings.HasSuffix(w, "ies"):
+		return w[:len(w)-3] + "y"
+	case len(w) > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "ches") || strings.HasSuffix(w, "shes")):
+		return w[:len(w)-2]
+	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss"):
+		return w[:len(w)-1]
+	}
+	return w
+}
+
+// splitWords returns the telling words of a name or text, each once, in lower
+// case: camelCase, snake_case and punctuation separate words.
+func splitWords(s string) []string {
+	var out []string
+	seen := map[string]bool{}
+	start, lower := -1, false
+	flush := func(end int) {
+		if start >= 0 {
+			if w := strings.ToLower(s[start:end]); len(w) >= 3 && !plainWords[w] && !seen[w] {
+				seen[w] = true
+				out = append(out, w)
+			}
+		}
+		start = -1
+	}
+	for i, r := range s {
+		switch {
+		case !unicode.IsLetter(r):
+			flush(i)
+			lower = false
+			continue
+		case unicode.IsUpper(r) && lower:
+			flush(i)
+		}
+		if start < 0 {
+			start = i
+		}
+		lower = unicode.IsLower(r)
+	}
+	flush(len(s))
+	return out
+}
