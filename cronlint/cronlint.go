@@ -240,7 +240,11 @@ func readStdin(o *lint.Options) reading {
 		return reading{shown: name, done: true, parsed: lint.Parsed{Errors: []*lint.Error{{File: name, Err: err}}}}
 	}
 	r := parse(name, data, formatsFor(o), o)
-	if r.unknown && r.skip == "" {
+	switch {
+	case r.skip != "":
+	case r.binary:
+		r.skip = "binary"
+	case r.unknown:
 		r.skip = "no known format (say its name: --stdin-filename)"
 	}
 	return r

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/herdscan/herdscan/cronlint/code"
 	"github.com/herdscan/herdscan/cronlint/lint"
 )
 
@@ -14,7 +15,7 @@ import (
 func judge(res *Result, o *lint.Options, folders bool) {
 	directives := make(map[string]*lint.DirectiveIndex)
 	for _, f := range res.Sources {
-		directives[f.Path] = lint.IndexDirectives(f)
+		directives[f.Path] = lint.IndexDirectives(remarks(f))
 	}
 	annotate(res.Entries, o, directives)
 
@@ -49,6 +50,15 @@ func judge(res *Result, o *lint.Options, folders bool) {
 		res.Gone = o.Baseline.Mark(found)
 	}
 	res.Problems = found
+}
+
+// remarks is the file in which its comments to herdscan are looked for: in source
+// code, a string that looks like one is none.
+func remarks(f *lint.File) *lint.File {
+	if code.Of(f.Name) == code.None {
+		return f
+	}
+	return lint.NewFile(f.Path, code.Remarks(f, "herdscan:"))
 }
 
 // annotate gives entries what comments and the options' groups say of them.

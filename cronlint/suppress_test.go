@@ -235,3 +235,13 @@ func TestMendRetry(t *testing.T) {
 		}
 	}
 }
+
+// In source code only real comments speak to herdscan, not texts that show one.
+func TestCommentsOfSourceCode(t *testing.T) {
+	const text = "from celery.schedules import crontab\nHELP = '''\n# herdscan: ignore[HS101]\n'''\nHINT = \"# herdscan: pin\"\n" +
+		"A = crontab(minute=0, hour=3)  # herdscan: ignore[HS101] alone\n"
+	res := lintText(t, "beat.py", text, Options{OptIn: []string{"code"}})
+	if got := brief(res); len(got) != 0 || len(res.Problems) != 1 || res.Problems[0].Suppressed == nil {
+		t.Errorf("%q, %+v", got, res.Problems)
+	}
+}

@@ -159,12 +159,13 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestUnknownFiles(t *testing.T) {
-	tree(t, map[string]string{"a.txt": "hello", "b/c.txt": "hello"})
-	_, res := sources(t, Options{}, "a.txt", "b")
-	if d := cmp.Diff([]Skip{{"a.txt", "no known format"}}, res.Skipped); d != "" {
-		t.Errorf("only the file that was named is worth a word: %s", d)
+	tree(t, map[string]string{"a.txt": "hello", "b/c.txt": "hello", "tool": "\x7fELF\x00", "b/tool": "\x7fELF\x00"})
+	_, res := sources(t, Options{Stdin: strings.NewReader("\x00")}, "a.txt", "tool", "b", "-")
+	want := []Skip{{"a.txt", "no known format"}, {"stdin", "binary"}, {"tool", "binary"}}
+	if d := cmp.Diff(want, res.Skipped); d != "" {
+		t.Errorf("only the files that were named are worth a word: %s", d)
 	}
-	if res.Files.Seen != 2 || res.Files.Recognised != 0 {
+	if res.Files.Seen != 5 || res.Files.Recognised != 0 {
 		t.Errorf("counts %+v", res.Files)
 	}
 }

@@ -69,91 +69,17 @@ type Source struct {
 // Read makes a Source.
 func Read(f *lint.File) *Source {
 	l := Of(f.Name)
-	return &Source{File: f, Lang: l, Text: blank(f.Data, l)}
+	return &Source{File: f, Lang: l, Text: withoutComments(f.Data, l)}
 }
 
-// blank replaces comments by blanks. Strings stay, so that a comment mark in
-// them is none.
-func blank(data []byte, l Language) []byte {
-	out := append([]byte(nil), data...)
-	for i := 0; i < len(data); {
-		n := 1
-		switch {
-		case comment(data[i:], l) > 0:
-			n = comment(data[i:], l)
-			for j := i; j < i+n; j++ {
-				if out[j] != '\n' && out[j] != '\r' {
-					out[j] = ' '
-				}
-			}
-		case strings.IndexByte("\"'`", data[i]) >= 0:
-			n = quoted(data[i:], l)
+// Strings returns the insides of all strings, comments left out.
+func (s *Source) Strings() (all []lint.Span) {
+	scan(s.File.Data, s.Lang, func(start, end int, isComment bool) {
+		if !isComment {
+			all = append(all, lint.Span{Start: start + 1, End: max(start+1, end-1)})
 		}
-		i += n
-	}
-	return out
-}
-
-// comment returns the length of the comment at the start of b, or 0.
-func comment(b []byte, l Language) int {
-	hash := l == Python || l == Ruby || l == PHP
-	slash := l != Python && l != Ruby
-	switch {
-	case hash && b[0] == '#' && !(l == PHP && len(b) > 1 && b[1] == '['):
-		return line(b)
-	case slash && len(b) > 1 && b[0] == '/' && b[1] == '/':
-		return line(b)
-	case slash && len(b) > 1 && b[0] == '/' && b[1] == '*':
-		if i := strings.Index(string(b[2:min(len(b), 1<<16)]), "*/"); i >= 0 {
-			return i + 4
-		}
-		return len(b)
-	}
-	return 0
-}
-
-func line(b []byte) int {
-	for i, c := range b {
-		if c == '\n' {
-			return i
-		}
-	}
-	return len(b)
-}
-
-// maxString bounds a string on one line, in bytes.
-const maxString = 4 << 10
-
-// quoted returns the length of the string at the start of b. A string that
-// does not end on its line counts as one character, where the language has
-// no strings over lines: it is an apostrophe then.
-func quoted(b []byte, l Language) int {
-	q := b[0]
-	if l == Python && len(b) > 2 && b[1] == q && b[2] == q {
-		for i := 3; i+2 < len(b); i++ {
-			if b[i] == '\\' {
-				i++
-			} else if b[i] == q && b[i+1] == q && b[i+2] == q {
-				return i + 3
-			}
-		}
-		return len(b)
-	}
-	limit := len(b)
-	if q != '`' {
-		limit = min(limit, maxString)
-	}
-	for i := 1; i < limit; i++ {
-		switch {
-		case b[i] == '\\' && !(q == '`' && l == Go):
-			i++
-		case b[i] == q:
-			return i + 1
-		case b[i] == '\n' && q != '`':
-			return 1
-		}
-	}
-	return 1
+	})
+	return all
 }
 
 // An Arg is one argument of a call or one member of an object literal.

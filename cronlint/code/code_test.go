@@ -57,7 +57,7 @@ func FuzzCalls(f *testing.F) {
 	head := regexp.MustCompile(`\w+\(|\{`)
 	f.Fuzz(func(t *testing.T, name, text string) {
 		src := Read(lint.NewFile(name, []byte(text)))
-		if len(src.Text) != len(text) {
+		if len(src.Text) != len(text) || len(Remarks(src.File, "herdscan:")) != len(text) {
 			t.Fatal("blanking changed the length")
 		}
 		for _, c := range src.Calls(head) {
@@ -69,4 +69,28 @@ func FuzzCalls(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestRemarks(t *testing.T) {
+	const text = "// herdscan: ignore[HS101] real\n" +
+		"x := \"# herdscan: pin\" // herdscan: pin\n" +
+		"y := `\n# herdscan: ignore[HS1] raw\n`\n" +
+		"//\t# herdscan: ignore[HS2] shown\n" +
+		"// see # herdscan: pin\n" +
+		"/*\n * herdscan: snooze[2027-01-01]\n */\n" +
+		"q := '\"' // herdscan: hosts=3\n"
+	got := string(Remarks(lint.NewFile("a.go", []byte(text)), "herdscan:"))
+	want := "// herdscan: ignore[HS101] real\n" +
+		"x := \"               \" // herdscan: pin\n" +
+		"y := `\n                           \n`\n" +
+		"//\t#           ignore[HS2] shown\n" +
+		"// see #           pin\n" +
+		"/*\n * herdscan: snooze[2027-01-01]\n */\n" +
+		"q := ' ' // herdscan: hosts=3\n"
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if py := string(Remarks(lint.NewFile("a.py", []byte("s = '''\n# herdscan: pin\n'''\nf()  # herdscan: pin\n")), "herdscan:")); py != "s = '  \n               \n  '\nf()  # herdscan: pin\n" {
+		t.Errorf("python: %q", py)
+	}
 }

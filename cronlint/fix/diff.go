@@ -3,6 +3,7 @@ package fix
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/herdscan/herdscan/cronlint/lint"
@@ -24,11 +25,32 @@ func (c *Change) Diff() string {
 	}
 	f := lint.NewFile(c.Path, c.Before)
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- a/%s\n+++ b/%s\n", strings.TrimPrefix(c.Path, "/"), strings.TrimPrefix(c.Path, "/"))
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", diffName("a/", c.Path), diffName("b/", c.Path))
 	shift := 0
 	for _, h := range hunks(f, c.Applied) {
 		shift += writeHunk(&b, f, h, shift)
 	}
+	return b.String()
+}
+
+// diffName is the name of a file as git and patch read it: one with characters
+// that would break the line, or end the name, is quoted.
+func diffName(prefix, path string) string {
+	name := prefix + strings.TrimPrefix(path, "/")
+	special := func(c byte) bool { return c < ' ' || c == 0x7f || c == '"' || c == '\\' }
+	if !slices.ContainsFunc([]byte(name), special) {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(name) {
+		if special(c) {
+			fmt.Fprintf(&b, "\\%03o", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
 	return b.String()
 }
 

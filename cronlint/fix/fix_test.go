@@ -113,6 +113,10 @@ func TestDiff(t *testing.T) {
 	if got := c.Diff(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	odd := Apply("/d/a\n\"\x1b\\ü", []byte("a\x1b\n"), []lint.Edit{edit(0, 1, "b")})
+	if got, want := odd.Diff(), "--- \"a/d/a\\012\\042\\033\\134ü\"\n+++ \"b/d/a\\012\\042\\033\\134ü\"\n@@ -1,1 +1,1 @@\n-a\x1b\n+b\x1b\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	same := Apply("f", []byte(text), nil)
 	if same.Diff() != "" {
 		t.Error("a diff of nothing")

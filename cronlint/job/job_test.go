@@ -158,6 +158,13 @@ var examples = []example{
 		name: "@Scheduled", path: "Job.java", text: "class Job {\n  @Scheduled(cron = \"0 0 3 * * *\")\n  void run() {}\n}\n",
 		want: []string{"2:22 0 0 3 * * * spring - @Scheduled(cron = \"0 0 3 * * *\")"},
 	},
+	{
+		name: "Go literals", path: "jobs.go",
+		text: "package a\n\nvar words = map[string]string{\n\t\"hourly\": \"0 * * * *\",\n}\n\nfunc f(c *C) {\n" +
+			"\tc.AddFunc(\"5 4 * * *\", g) // cron \"1 2 * * *\"\n\thelp := \"cron: '6 4 * * *'\"\n\tc.AddFunc(map[string]string{\"@daily\": \"0 0 * * *\"}[x], g)\n}\n",
+		want: []string{"8:13 5 4 * * * robfig - c.AddFunc(\"5 4 * * *\", g) // cron \"1 2 * * *\""},
+	},
+	{name: "a test of cron", path: "jobs_test.go", text: "package a\n\nvar cron = \"0 * * * *\"\n"},
 	{name: "unknown YAML", path: "crontab.yaml", text: "foo:\n  second: \"*/5\"\n  command: x\n"},
 }
 

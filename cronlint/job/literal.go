@@ -32,7 +32,7 @@ func (codeFormat) OptIn() string { return "code" }
 var codeMarks = [][]byte{[]byte("cron"), []byte("Cron"), []byte("Schedule"), []byte("schedule"), []byte("every ")}
 
 func (codeFormat) Match(path string, head []byte) bool {
-	if code.Of(path) == code.None {
+	if code.Of(path) == code.None || code.Test(path) {
 		return false
 	}
 	for _, mark := range codeMarks {
@@ -83,17 +83,37 @@ func (r *codeReader) add(d schedule.Dialect, span lint.Span, raw string) {
 	r.parsed.Entries = append(r.parsed.Entries, e)
 }
 
-// cronLiteral is a quoted text of five to seven cron fields.
-var cronLiteral = regexp.MustCompile(`["']((?:[0-9*,/?-]+[ \t]+){4,5}[0-9A-Za-z*,/?#-]+(?:[ \t]+[0-9*,/?#A-Za-z-]+)?)["']`)
+// cronLiteral is a text of five to seven cron fields.
+var cronLiteral = regexp.MustCompile(`^(?:[0-9*,/?-]+[ \t]+){4,5}[0-9A-Za-z*,/?#-]+(?:[ \t]+[0-9*,/?#A-Za-z-]+)?$`)
+
+// nicknameRow is what stands before a text that only explains a nickname.
+var nicknameRow = regexp.MustCompile(`["']@\w+["']\s*(?::|=>)\s*["']$`)
 
 func (r *codeReader) literals() {
-	for _, m := range cronLiteral.FindAllSubmatchIndex(r.text.Text, -1) {
-		span := lint.Span{Start: m[2], End: m[3]}
+	for _, span := range r.text.Strings() {
 		raw := r.src.Text(span)
-		if d, ok := literalDialect(r.text.Lang, raw); ok && strings.ContainsAny(raw, "*?") {
+		line, _ := r.src.Position(span.Start)
+		if !cronLiteral.MatchString(raw) || nicknameRow.Match(r.src.Data[r.src.LineSpan(line).Start:span.Start]) {
+			continue
+		}
+		if d, ok := literalDialect(r.text.Lang, raw); ok && strings.ContainsAny(raw, "*?") && r.speaksOfTime(span.Start) {
 			r.add(d, span, raw)
 		}
 	}
+}
+
+// timeWords are those that stand near a literal that is the time of a job, and
+// not near a row of a table that only explains some.
+var timeWords = regexp.MustCompile(`(?i)cron|schedul|trigger|periodic|recurr|job|task|timer|timing|spec\b|addfunc`)
+
+// nearLines is how many lines above a literal are taken as near.
+const nearLines = 2
+
+// speaksOfTime reports whether the code near a place says that it is about jobs.
+func (r *codeReader) speaksOfTime(at int) bool {
+	line, _ := r.src.Position(at)
+	start := r.src.LineSpan(max(1, line-nearLines)).Start
+	return timeWords.Match(r.text.Text[start:r.src.LineSpan(line).End])
 }
 
 // literalDialect is the library that the language's programs mostly use.
