@@ -166,7 +166,7 @@ func TestLintHostileFile(t *testing.T) {
 	inFolder(t, map[string]string{
 		name + "/cron.d/a": "0 * * * * root \x1b]0;pwned\x07 </script> ::set-output\n* * * * \x1b[2J root x\n" + threeAtOnce,
 	})
-	for _, format := range append([]string{"text", "json", "markdown"}, lintFormats...) {
+	for _, format := range append([]string{"text", "json", "markdown", "html"}, lintFormats...) {
 		got := runner{}.run("lint", "--next", "1", "--format", format, ".")
 		if got.code > 1 {
 			t.Errorf("%s: exit code %d: %s", format, got.code, got.stderr)

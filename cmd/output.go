@@ -14,6 +14,7 @@ import (
 
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/report"
+	"github.com/herdscan/herdscan/report/html"
 )
 
 // output holds the flags that every command which finds something shares.
@@ -30,9 +31,9 @@ type output struct {
 var lintFormats = []string{"short", "sarif", "github", "checkstyle", "junit", "gitlab", "rdjson"}
 
 // addOutput adds the output flags to a command, which may have more formats
-// than text, json and markdown.
+// than text, json, markdown and html.
 func addOutput(c *cobra.Command, env Env, more ...string) *output {
-	o := &output{env: env, formats: append([]string{"text", "json", "markdown"}, more...)}
+	o := &output{env: env, formats: append([]string{"text", "json", "markdown", "html"}, more...)}
 	f := c.Flags()
 	f.StringVar(&o.format, "format", "text", "what to print: `"+"text`, "+listOf(o.formats[1:], "or"))
 	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to `FILE`, by its extension ("+listOf(extensionsOf(o.formats), "or")+"), or FORMAT=FILE; may be given several times")
@@ -74,6 +75,8 @@ var extensions = []struct{ ext, format string }{
 	{".json", "json"},
 	{".md", "markdown"},
 	{".markdown", "markdown"},
+	{".html", "html"},
+	{".htm", "html"},
 	{".sarif", "sarif"},
 	{".xml", "junit"},
 }
@@ -174,6 +177,8 @@ func render(w io.Writer, d *report.Document, format string, style report.Style) 
 		return report.JSON(w, d)
 	case "markdown":
 		return report.Markdown(w, d, style.Clock)
+	case "html":
+		return html.Write(w, d, html.Options{Clock: style.Clock})
 	case "short":
 		return report.Short(w, d)
 	case "sarif":

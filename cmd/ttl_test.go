@@ -90,7 +90,7 @@ func TestTTLHostileKeys(t *testing.T) {
 		}
 		do("SET", "lock:\x1b[31m\xff\u202e", "x")
 	})
-	for _, format := range []string{"text", "json", "markdown"} {
+	for _, format := range []string{"text", "json", "markdown", "html"} {
 		got := runner{}.run("ttl", "redis://"+s.Addr, "--format", format)
 		got.want(t, exitFindings, `x1b`)
 		got.never(t, "\x1b", "\xff", "\u202e")
