@@ -7,11 +7,11 @@ FUZZTIME ?= 10s
 build:
 	go build -trimpath -o herdscan .
 
-# Installs the servers, and the languages in which snippets are tried, where it
+# Installs the servers, the browser, and the languages of the snippets, where it
 # can (Debian, as root); the tests start instances of their own on free loopback
 # ports.
 test:
-	.ci/need redis-server mariadbd memcached python3 php node javac ruby
+	.ci/need redis-server mariadbd memcached chromium python3 php node javac ruby
 	go test -race -shuffle=on ./...
 
 lint:
