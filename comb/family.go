@@ -22,6 +22,7 @@ func DetectFamilies(series []Named, o Options) (each []Result, families []Family
 	f := grouping{series: series, options: o}
 	f.detectAll()
 	f.group()
+	f.divide()
 	f.searchWeak()
 	families = f.families()
 	slices.SortStableFunc(families, func(a, b Family) int { return cmp.Compare(a.Comb.LogP, b.Comb.LogP) })
@@ -99,6 +100,51 @@ func (f *grouping) place(c ownComb, follower bool) {
 	if !follower {
 		f.herds = append(f.herds, &herd{comb: *f.comb(c), own: map[int]bool{c.i: true}})
 	}
+}
+
+// ownShare is the share of a series' teeth that must lie in those of its herd.
+const ownShare = 0.5
+
+// divide takes out of a herd the series whose teeth lie mostly outside of its
+// common teeth: thousands of keys and one hot key that were filled together
+// have one TTL and take different times to rebuild, and within some periods
+// they are two herds.
+func (f *grouping) divide() {
+	for _, h := range f.herds {
+		var causes []int
+		for i := range h.own {
+			if !f.series[i].Follower {
+				causes = append(causes, i)
+			}
+		}
+		if len(causes) < 2 {
+			continue
+		}
+		slices.Sort(causes)
+		common := f.measure(h, causes)
+		for _, i := range causes {
+			own := f.ownComb(i, h)
+			if own == nil || len(h.own) < 2 || float64(f.series[i].get().inTeeth(&common)) >= ownShare*float64(inAll(own.Teeth)) {
+				continue
+			}
+			delete(h.own, i)
+			f.herds = append(f.herds, &herd{comb: *own, own: map[int]bool{i: true}})
+			if own.Anchor.Equal(h.comb.Anchor) && own.Period == h.comb.Period {
+				h.comb = *f.ownComb(f.first(h), h)
+			}
+		}
+	}
+}
+
+// first is the series of a herd whose own comb is the most certain.
+func (f *grouping) first(h *herd) int {
+	best := -1
+	for i := range h.own {
+		if c := f.ownComb(i, h); c != nil && (best < 0 || c.LogP < f.ownComb(best, h).LogP || c.LogP == f.ownComb(best, h).LogP && i < best) {
+			best = i
+		}
+	}
+	return best
 }
 
 const (
@@ -211,7 +257,13 @@ func (f *grouping) families() []Family {
 		}
 	}
 	for k, h := range f.herds {
-		out[k].Comb = f.measure(h, out[k].Members)
+		var causes []int
+		for _, m := range out[k].Members {
+			if m.Own && !m.Follower {
+				causes = append(causes, m.Index)
+			}
+		}
+		out[k].Comb = f.measure(h, causes)
 		slices.SortStableFunc(out[k].Members, func(a, b Member) int {
 			switch {
 			case a.Follower && !b.Follower:
@@ -236,13 +288,7 @@ func (f *grouping) member(i int, s *Series, h *herd) (m Member, ok bool) {
 }
 
 // measure returns the comb of the sum of the causes.
-func (f *grouping) measure(h *herd, members []Member) Comb {
-	var causes []int
-	for _, m := range members {
-		if m.Own && !m.Follower {
-			causes = append(causes, m.Index)
-		}
-	}
+func (f *grouping) measure(h *herd, causes []int) Comb {
 	if len(causes) > 1 {
 		for _, c := range Detect(f.sum(causes), f.options).Combs {
 			if together(&h.comb, &c) {
@@ -255,17 +301,42 @@ func (f *grouping) measure(h *herd, members []Member) Comb {
 
 // ownTeeth counts the events in the teeth of a series' own comb of this herd.
 func (f *grouping) ownTeeth(i int, h *herd) uint64 {
-	for _, c := range f.each[i].Combs {
-		if !together(&h.comb, &c) {
-			continue
-		}
-		var sum uint64
-		for _, t := range c.Teeth {
-			sum = addSat(sum, t.Count)
-		}
-		return sum
+	if c := f.ownComb(i, h); c != nil {
+		return inAll(c.Teeth)
 	}
 	return 0
+}
+
+// ownComb is the comb of a series that is one with a herd, or nil.
+func (f *grouping) ownComb(i int, h *herd) *Comb {
+	for k := range f.each[i].Combs {
+		if c := &f.each[i].Combs[k]; together(&h.comb, c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// inAll is the number of events in all teeth.
+func inAll(teeth []Tooth) (sum uint64) {
+	for _, t := range teeth {
+		sum = addSat(sum, t.Count)
+	}
+	return sum
+}
+
+// inTeeth counts the events of a series in the teeth of a comb.
+func (s *Series) inTeeth(c *Comb) (inside uint64) {
+	for _, t := range c.Teeth {
+		from, to := c.window(t, s.BinWidth())
+		inside = addSat(inside, s.between(clampNano(from), clampNano(to)))
+	}
+	return inside
+}
+
+// window is where events of a tooth may lie.
+func (c *Comb) window(t Tooth, bin time.Duration) (from, to time.Time) {
+	return t.At.Add(-c.Width/2 - bin), t.At.Add(c.Width + bin)
 }
 
 const (
@@ -279,7 +350,7 @@ const (
 func (f *grouping) concentrated(s *Series, follower bool, h *herd) (inside uint64, yes bool) {
 	var windows time.Duration
 	for _, t := range h.comb.Teeth {
-		from, to := t.At.Add(-h.comb.Width/2-s.BinWidth()), t.At.Add(h.comb.Width+s.BinWidth())
+		from, to := h.comb.window(t, s.BinWidth())
 		inside = addSat(inside, s.between(clampNano(from), clampNano(to)))
 		windows += to.Sub(from)
 	}
