@@ -2,13 +2,21 @@ package comb
 
 import "math"
 
-// An appointment is a read that is planned, or a rebuild that will be done.
+// An appointment is something that will happen to a value.
 type appointment struct {
 	at       float64
 	value    *value
 	schedule uint32 // of a read: it counts while it is the value's
-	rebuilt  bool
+	kind     appointmentKind
 }
+
+type appointmentKind uint8
+
+const (
+	planned appointmentKind = iota // a read
+	rebuilt                        // a rebuild is done
+	filled                         // a job writes it
+)
 
 // agenda is a binary heap of appointments by time.
 type agenda []appointment

@@ -1,6 +1,7 @@
 package comb
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -91,6 +92,7 @@ type Mechanism struct {
 	Cold        bool            // the cache is empty at the start; otherwise the expiries are spread
 	Flushes     []time.Duration // when the cache is emptied
 	Deploys     []Deploy
+	Fills       []Fill
 	Length      time.Duration // of the simulation
 	Seed        uint64
 }
@@ -100,6 +102,13 @@ type Mechanism struct {
 type Deploy struct {
 	At  time.Duration // of the first process
 	Gap time.Duration // from one process to the next; 0: all at once
+}
+
+// A Fill is a job that writes all keys, each with a TTL of its own and at a
+// random time of its run, whatever readers do.
+type Fill struct {
+	At    time.Duration // begin
+	Width time.Duration // of the run
 }
 
 // weights are the reads per second of each key, the hottest first.
@@ -116,33 +125,36 @@ func (m Mechanism) weights() []float64 {
 	return rates
 }
 
-// disturbance is a flush (process < 0) or the restart of one process into the
-// cache of its deploy.
+// disturbance is what happens to the cache from outside.
 type disturbance struct {
 	at      float64
-	process int
-	deploy  int
+	kind    disturbanceKind
+	index   int // of the Flush, Deploy or Fill
+	process int // that restarts
 }
 
-// disturbances are the flushes and restarts in order of time.
+type disturbanceKind uint8
+
+const (
+	flushed   disturbanceKind = iota
+	restarted                 // one process, into the cache of its deploy
+	fillBegun
+)
+
+// disturbances are all of them in order of time.
 func (m Mechanism) disturbances() []disturbance {
 	var all []disturbance
-	for _, f := range m.Flushes {
-		all = append(all, disturbance{f.Seconds(), -1, 0})
+	for i, f := range m.Flushes {
+		all = append(all, disturbance{at: f.Seconds(), kind: flushed, index: i})
+	}
+	for i, f := range m.Fills {
+		all = append(all, disturbance{at: f.At.Seconds(), kind: fillBegun, index: i})
 	}
 	for i, d := range m.Deploys {
 		for p := range max(m.Processes, 1) {
-			all = append(all, disturbance{(d.At + time.Duration(p)*d.Gap).Seconds(), p, i})
+			all = append(all, disturbance{at: (d.At + time.Duration(p)*d.Gap).Seconds(), kind: restarted, index: i, process: p})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b disturbance) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b disturbance) int { return cmp.Compare(a.at, b.at) })
 	return all
 }

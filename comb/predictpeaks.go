@@ -27,7 +27,7 @@ func PredictPeaks(m Mechanism) Peaks {
 		return Peaks{}
 	}
 	p := newPeaker(m)
-	if !m.Cold && len(m.Flushes)+len(m.Deploys) == 0 {
+	if !m.Cold && len(m.Flushes)+len(m.Deploys)+len(m.Fills) == 0 {
 		return Peaks{Later: p.steady()}
 	}
 	for _, d := range m.Deploys {
@@ -35,18 +35,23 @@ func PredictPeaks(m Mechanism) Peaks {
 			return Peaks{}
 		}
 	}
-	event := p.busiest(p.coldStart, math.Inf(1))
-	if m.Jitter.width(m.TTL) >= 1 {
-		return Peaks{Event: event, Later: p.spread()}
+	var out Peaks
+	if m.Cold || len(m.Flushes)+len(m.Deploys) > 0 {
+		out.Event = p.busiest(coldStart, math.Inf(1))
+		out.Later = p.later(0)
 	}
-	return Peaks{Event: event, Later: p.busiest(p.nextExpiry, p.refreshers())}
+	p.filled = true
+	for _, f := range m.Fills {
+		out.Later = max(out.Later, p.later(f.Width.Seconds()))
+	}
+	return out
 }
 
 // peaker has what a prediction needs. Times are in seconds.
 type peaker struct {
 	Mechanism
 	classes []readClass
-	width   float64 // of the jittered times to live
+	filled  bool // the keys are born by a job, else by their first reads
 }
 
 // readClass is keys that are read equally often.
@@ -67,7 +72,7 @@ func newPeaker(m Mechanism) *peaker {
 	if m.Beta == 0 {
 		m.Beta = 1
 	}
-	p := &peaker{Mechanism: m, width: m.Jitter.width(m.TTL)}
+	p := &peaker{Mechanism: m}
 	rates := m.weights()
 	if m.Zipf == 0 {
 		p.add(float64(len(rates)), rates[0])
@@ -166,35 +171,64 @@ func (p *peaker) copies(c readClass, within float64) float64 {
 type arrival func(c readClass, t float64) float64
 
 // coldStart is the arrival of the first reads of an empty cache at time 0.
-func (p *peaker) coldStart(c readClass, t float64) float64 {
+func coldStart(c readClass, t float64) float64 {
 	return 1 - math.Exp(-c.rate*max(t, 0))
 }
 
-// nextExpiry is the arrival of the misses one time to live after a cold start,
-// when keys have one TTL: the first read of the key, then the first after its
-// expiry.
+// nextExpiry is the arrival of the misses when keys with one TTL expire: the
+// birth of the key, then the first read after its expiry.
 func (p *peaker) nextExpiry(c readClass, t float64) float64 {
+	if p.filled {
+		return p.missed(c, t)
+	}
 	sum := 0.0
 	for _, w := range c.writes {
-		sum += p.afterExpiry(c, t-w)
+		sum += p.missedTwice(c, t-w)
 	}
 	return sum / float64(len(c.writes))
 }
 
-func (p *peaker) afterExpiry(c readClass, t float64) float64 {
-	scale := p.Beta * p.Rebuild.Seconds()
-	if !p.Policy.Has(EarlyRefresh) || scale == 0 {
+// early is the scale of the time by which EarlyRefresh precedes an expiry.
+func (p *peaker) early() float64 {
+	if !p.Policy.Has(EarlyRefresh) {
+		return 0
+	}
+	return p.Beta * p.Rebuild.Seconds()
+}
+
+// missed is the share of the keys that expire at time 0 and are missed, or
+// refreshed early, by t.
+func (p *peaker) missed(c readClass, t float64) float64 {
+	reads := c.rate * max(t, 0)
+	if scale := p.early(); scale > 0 {
+		reads += c.rate * scale * math.Exp(min(t, 0)/scale)
+	}
+	return 1 - math.Exp(-reads)
+}
+
+// missedTwice is missed for keys that are born by their first reads from time
+// 0 on.
+func (p *peaker) missedTwice(c readClass, t float64) float64 {
+	if p.early() == 0 {
 		x := c.rate * max(t, 0)
 		return 1 - (1+x)*math.Exp(-x)
 	}
 	const parts = 8 // of the first reads
 	sum := 0.0
 	for i := range parts {
-		u := t + math.Log(1-(float64(i)+0.5)/parts)/max(c.rate, 1e-12)
-		reads := c.rate * scale * math.Exp(min(u, 0)/scale) // that refresh early
-		sum += 1 - math.Exp(-reads-c.rate*max(u, 0))
+		sum += p.missed(c, t+math.Log(1-(float64(i)+0.5)/parts)/max(c.rate, 1e-12))
 	}
 	return sum / parts
+}
+
+// later returns the highest second of the first expiry of keys that were born
+// within a width.
+func (p *peaker) later(width float64) float64 {
+	width = max(width, p.Jitter.width(p.TTL))
+	if width < 1 {
+		return p.busiest(p.nextExpiry, p.refreshers())
+	}
+	return p.spread(width)
 }
 
 // refreshers limits the copies of a lump after an expiry: EarlyRefresh lets
@@ -240,9 +274,7 @@ func (p *peaker) busiest(a arrival, most float64) float64 {
 func (p *peaker) moments() []float64 {
 	rebuild := p.Rebuild.Seconds()
 	from, to := 0.0, 2*rebuild+1
-	if p.Policy.Has(EarlyRefresh) {
-		from = -8 * p.Beta * rebuild
-	}
+	from -= 8 * p.early()
 	var all []float64
 	const steps = 40
 	for i := range steps {
@@ -285,30 +317,38 @@ func begun(a arrival, c readClass, from, to float64, yield func(keys, at float64
 	}
 }
 
-// spread returns the highest second of the first expiry after a cold start when
-// jitter spreads it over more than a second.
-func (p *peaker) spread() float64 {
-	integral := func(c readClass, t float64) float64 { // of the arrival without jitter
-		if t <= 0 || c.rate <= 0 {
-			return 0
-		}
-		return t - 2/c.rate + math.Exp(-c.rate*t)*(t+2/c.rate)
-	}
+// spread returns the highest second of the first expiry of keys whose deadlines
+// lie evenly in a width of more than a second.
+func (p *peaker) spread(width float64) float64 {
 	best := 0.0
 	for i := range 20 { // the plateau of the hot keys ends at the width
-		t := p.width * float64(i+1) / 20
+		t := width * float64(i+1) / 20
 		var second []lump
 		sum := 0.0
 		for _, c := range p.classes {
-			at := t - c.write()
-			share := (integral(c, at) - integral(c, at-1) - integral(c, at-p.width) + integral(c, at-1-p.width)) / p.width
+			share := (p.integral(c, t) - p.integral(c, t-1) - p.integral(c, t-width) + p.integral(c, t-1-width)) / width
 			l := p.lump(c, share, p.largest(c))
 			sum += l.mean()
 			second = append(second, l)
 		}
-		best = max(best, highest(second, p.width))
+		best = max(best, highest(second, width))
 	}
 	return best
+}
+
+// integral is that of nextExpiry, without early refreshes, from the start to t.
+func (p *peaker) integral(c readClass, t float64) float64 {
+	if !p.filled {
+		t -= c.write()
+	}
+	if t <= 0 || c.rate <= 0 {
+		return 0
+	}
+	late := math.Exp(-c.rate * t)
+	if p.filled {
+		return t - (1-late)/c.rate
+	}
+	return t - 2/c.rate + late*(t+2/c.rate)
 }
 
 // largest is the most queries of one lump that fall into one second.

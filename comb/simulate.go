@@ -27,7 +27,7 @@ type simulator struct {
 	rand     *rand.Rand
 	rates    []float64 // reads per second of each key
 	ahead    agenda
-	troubles []disturbance
+	outside  []disturbance
 	using    []*cache // by process
 	deployed []*cache // by deploy; nil before its first process
 	database database
@@ -67,7 +67,7 @@ func newSimulator(m Mechanism) *simulator {
 		m.Beta = 1
 	}
 	s := &simulator{
-		Mechanism: m, rand: rand.New(rand.NewPCG(m.Seed, 77)), rates: m.weights(), troubles: m.disturbances(),
+		Mechanism: m, rand: rand.New(rand.NewPCG(m.Seed, 77)), rates: m.weights(), outside: m.disturbances(),
 		using: make([]*cache, m.Processes), deployed: make([]*cache, len(m.Deploys)),
 		database: newDatabase(m.Concurrency), end: m.Length.Seconds(),
 	}
@@ -80,7 +80,6 @@ func newSimulator(m Mechanism) *simulator {
 	for i := range first.values {
 		v := &first.values[i]
 		if !m.Cold {
-			v.took = m.Rebuild.Seconds()
 			s.store(v, s.rand.Float64()*m.TTL.Seconds())
 		}
 		s.plan(v)
@@ -91,18 +90,18 @@ func newSimulator(m Mechanism) *simulator {
 func (s *simulator) newCache() *cache {
 	c := &cache{values: make([]value, len(s.rates))}
 	for i := range c.values {
-		c.values[i].cache, c.values[i].key = c, i
+		c.values[i] = value{cache: c, key: i, took: s.Rebuild.Seconds()}
 	}
 	return c
 }
 
 // step plays what comes next. It returns false at the end.
 func (s *simulator) step() bool {
-	trouble := math.Inf(1)
-	if len(s.troubles) > 0 {
-		trouble = s.troubles[0].at
+	disturbed := math.Inf(1)
+	if len(s.outside) > 0 {
+		disturbed = s.outside[0].at
 	}
-	next := min(trouble, s.ahead.next())
+	next := min(disturbed, s.ahead.next())
 	if next >= s.end {
 		return false
 	}
@@ -111,15 +110,17 @@ func (s *simulator) step() bool {
 		return false
 	}
 	s.now = next
-	if trouble <= s.ahead.next() {
-		s.disturb(s.troubles[0])
-		s.troubles = s.troubles[1:]
+	if disturbed <= s.ahead.next() {
+		s.disturb(s.outside[0])
+		s.outside = s.outside[1:]
 		return true
 	}
 	e := s.ahead.pop()
 	switch {
-	case e.rebuilt:
+	case e.kind == rebuilt:
 		s.rebuilt(e.value)
+	case e.kind == filled:
+		s.write(e.value)
 	case e.schedule == e.value.schedule && e.value.cache.users > 0:
 		s.read(e.value)
 		s.plan(e.value)
@@ -127,26 +128,45 @@ func (s *simulator) step() bool {
 	return true
 }
 
-// disturb empties a cache, or restarts a process into a new one.
 func (s *simulator) disturb(d disturbance) {
-	if d.process < 0 {
-		for _, c := range s.inUse() {
-			for i := range c.values {
-				c.values[i].expires, c.values[i].usable = 0, 0
-				s.plan(&c.values[i])
-			}
-		}
-		return
+	switch d.kind {
+	case flushed:
+		s.flush()
+	case restarted:
+		s.restart(d)
+	case fillBegun:
+		s.fill(s.Fills[d.index].Width.Seconds())
 	}
-	if s.deployed[d.deploy] == nil {
-		s.deployed[d.deploy] = s.newCache()
-		for i := range s.deployed[d.deploy].values {
-			s.plan(&s.deployed[d.deploy].values[i])
+}
+
+func (s *simulator) flush() {
+	for _, c := range s.inUse() {
+		for i := range c.values {
+			c.values[i].expires, c.values[i].usable = 0, 0
+			s.plan(&c.values[i])
+		}
+	}
+}
+
+// restart lets a process use the cache of its deploy from now on.
+func (s *simulator) restart(d disturbance) {
+	if s.deployed[d.index] == nil {
+		s.deployed[d.index] = s.newCache()
+		for i := range s.deployed[d.index].values {
+			s.plan(&s.deployed[d.index].values[i])
 		}
 	}
 	s.using[d.process].users--
-	s.using[d.process] = s.deployed[d.deploy]
+	s.using[d.process] = s.deployed[d.index]
 	s.using[d.process].users++
+}
+
+func (s *simulator) fill(width float64) {
+	for _, c := range s.inUse() {
+		for i := range c.values {
+			s.ahead.push(appointment{at: s.now + s.rand.Float64()*width, value: &c.values[i], kind: filled})
+		}
+	}
 }
 
 // inUse are the caches that processes use, each once.
@@ -264,7 +284,7 @@ func (s *simulator) start(v *value, process int) float64 {
 	if s.Policy.Has(Coalesce) && !s.Policy.shared() {
 		v.flights = append(v.flights, flight{process, done})
 	}
-	s.ahead.push(appointment{at: done, value: v, rebuilt: true})
+	s.ahead.push(appointment{at: done, value: v, kind: rebuilt})
 	s.out.Queries = append(s.out.Queries, toDuration(s.now))
 	return done
 }
@@ -279,7 +299,7 @@ func (s *simulator) work() float64 {
 	return mean * math.Exp(math.Sqrt(variance)*s.rand.NormFloat64()-variance/2)
 }
 
-// rebuilt writes a value that has been computed.
+// rebuilt ends a rebuild.
 func (s *simulator) rebuilt(v *value) {
 	v.busy--
 	kept := v.flights[:0]
@@ -289,9 +309,15 @@ func (s *simulator) rebuilt(v *value) {
 		}
 	}
 	v.flights = kept
+	s.write(v)
+}
+
+// write stores a new value.
+func (s *simulator) write(v *value) {
+	before := v.expires
 	s.store(v, s.now+s.life())
-	if s.Policy.Has(EarlyRefresh) {
-		s.plan(v) // reads that refresh early depend on the expiry
+	if v.expires < before || s.Policy.Has(EarlyRefresh) {
+		s.plan(v) // what was planned knew another expiry
 	}
 }
 

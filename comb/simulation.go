@@ -60,6 +60,7 @@ func (s Simulation) Waves(gap time.Duration) [][2]int {
 type Latencies struct {
 	count   uint64
 	fast    uint64 // that took no longer than hit
+	sum     float64
 	hit     float64
 	buckets map[int]uint64
 }
@@ -69,6 +70,7 @@ const bucketShift = 52 - 6
 
 func (l *Latencies) add(seconds float64, n uint64) {
 	l.count += n
+	l.sum += seconds * float64(n)
 	if seconds <= 0 {
 		l.fast += n
 		return
@@ -81,6 +83,14 @@ func (l *Latencies) add(seconds float64, n uint64) {
 
 // Count returns the number of reads.
 func (l Latencies) Count() uint64 { return l.count }
+
+// Mean returns the mean time of a read, 0 if there are none.
+func (l Latencies) Mean() time.Duration {
+	if l.count == 0 {
+		return 0
+	}
+	return toDuration(l.hit + l.sum/float64(l.count))
+}
 
 // Quantile returns the time within which a share q of the reads were answered,
 // to 1 %; 0 if there are no reads.
@@ -108,6 +118,7 @@ func (l Latencies) Quantile(q float64) time.Duration {
 func (l *Latencies) merge(o Latencies) {
 	l.count += o.count
 	l.fast += o.fast
+	l.sum += o.sum
 	for b, n := range o.buckets {
 		if l.buckets == nil {
 			l.buckets = make(map[int]uint64)
