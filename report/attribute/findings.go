@@ -102,11 +102,21 @@ func (a *analyser) wanting(i int) {
 func (a *analyser) acquittals(i int) {
 	n := 0
 	for _, c := range a.out.Verdicts[i].Cleared {
-		if c.Name == "" || len(c.Against) == 0 || n == mostCharges {
+		if c.Name == "" || len(c.Against) == 0 || n == mostCharges || !a.subjects[i].charged(&c) {
 			continue
 		}
 		n++
 		f := a.found("HS603", i, "not %s: %s", c.Name, c.Against[0])
 		f.Locations = c.Locations
 	}
+}
+
+// charged says whether somebody could have thought of a suspect: it is a job or
+// a policy, or its name is like the statements'.
+func (s *subject) charged(c *Suspect) bool {
+	if len(c.Entries) > 0 || c.Setting != nil {
+		return true
+	}
+	nats, _ := s.words.match(splitWords(c.Name))
+	return nats > 0
 }

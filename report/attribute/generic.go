@@ -59,8 +59,10 @@ func (s *subject) weighOneHost(c *Suspect) {
 	case f.HostsATooth == 1:
 		c.say(2, "it comes from one client")
 	case s.batch:
+	case f.HostsATooth > 1 && s.reads > 0.5 && s.lock == comb.WallClock:
+		c.say(-6, "%d clients ask for different things, as readers do", f.HostsATooth)
 	case f.HostsATooth > 1 && s.reads > 0.5:
-		c.say(-6, "%d clients ask for different things: no job does that", f.HostsATooth)
+		c.say(-12, "%d clients ask for different things, as readers do, and nothing holds the teeth to the clock", f.HostsATooth)
 	case f.HostsATooth > 1:
 		c.say(-3, "%d clients take part", f.HostsATooth)
 	}
@@ -113,7 +115,7 @@ func (s *subject) weighMisses(c *Suspect) {
 	case s.reads < 0.5:
 		c.say(-10, "%.0f %% of it writes: no cache would answer that", 100*(1-s.reads))
 	case f.HostsATooth <= 1:
-		c.say(-6, "it comes from one client: the job itself, not readers that miss")
+		c.say(-12, "it comes from one client: the job itself, not readers that miss")
 	default:
 		c.say(3, "%d clients ask for what a cache should have", f.HostsATooth)
 	}

@@ -225,15 +225,31 @@ func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
 		return
 	}
 	c.say(s.timing()*float64(met)/float64(teeth), "%d of %d teeth begin %s after a fire", met, teeth, dur(c.Delta))
+	s.weighLag(c, j, lag)
 	if n := teeth - met; n > 0 {
 		c.say(stray*float64(n), "%d of %d teeth come without a fire", n, teeth)
 	}
 	if n := fires - met; n > 0 {
 		c.say(max(unmet*float64(n), 2*unmet*float64(teeth)), "%d of its %d fires have no tooth", n, fires)
 	}
-	c.add(-0.02*math.Abs(lag-j.delay.Seconds()), "")
 	if s.lock == comb.WallClock {
 		c.say(3, "the teeth keep their place on the wall clock")
+	}
+}
+
+// weighLag weighs how long after a fire the teeth begin: a job starts at once,
+// or after the sleep that its command begins with.
+func (s *subject) weighLag(c *Suspect, j *job, lag float64) {
+	late := math.Abs(lag - j.delay.Seconds())
+	switch {
+	case late <= 3+s.res && j.delay > 0:
+		c.say(2, "that is the sleep of %s in its command", dur(j.delay))
+	case late <= 3+s.res:
+		c.add(1.5, "")
+	case j.delay > 0:
+		c.say(-1.5-0.02*late, "its command sleeps %s", dur(j.delay))
+	default:
+		c.say(-1.5-0.02*late, "a job begins sooner than %s after its fire, unless something holds it back", dur(seconds(lag)))
 	}
 }
 
@@ -285,7 +301,7 @@ func (s *subject) lagTo(j *job) (lag float64, met, fires int) {
 		lag = lags[best+met/2]
 	}
 	for _, t := range at {
-		if t+lag >= -s.res && t+lag <= s.span-s.width {
+		if t+lag >= s.res && t+lag <= s.span-s.width-s.res {
 			fires++
 		}
 	}

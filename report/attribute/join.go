@@ -19,7 +19,7 @@ func (a *analyser) join() {
 			continue
 		}
 		for j := range vs {
-			if j != i && a.leads(j, i) && a.oneHerd(i, j) && (vs[i].Same < 0 || vs[j].Finding < vs[vs[i].Same].Finding) {
+			if j != i && vs[j].Cache < 0 && a.leads(j, i) && a.oneHerd(i, j) && (vs[i].Same < 0 || vs[j].Finding < vs[vs[i].Same].Finding) {
 				vs[i].Same = j
 			}
 		}
@@ -30,8 +30,9 @@ func (a *analyser) join() {
 		}
 	}
 	for i := range vs {
-		if vs[i].Same >= 0 {
+		if vs[i].Same >= 0 && vs[i].Cache < 0 {
 			a.agree(i, vs[i].Same)
+			vs[i].Missing = nil // the head asks
 		}
 	}
 	for i := range vs {
@@ -39,9 +40,22 @@ func (a *analyser) join() {
 	}
 }
 
-// joinKeys takes the herd of one pattern for a part of that across patterns.
+// joinKeys takes a herd of keys for the cause of the herd of the log that names
+// them, and that of one pattern for a part of that across patterns.
 func (a *analyser) joinKeys(i int) {
-	within := a.subjects[i].keys.Herd.Within
+	s := &a.subjects[i]
+	for j := range a.subjects {
+		if a.subjects[j].cache >= 0 {
+			continue
+		}
+		best := a.out.Verdicts[j].Best()
+		if best.Cache == s.cache && slices.ContainsFunc(s.keys.Patterns, func(p string) bool { return slices.Contains(best.Patterns, p) }) {
+			a.out.Verdicts[i].Same = j
+			return
+		}
+	}
+	a.unfelt(i)
+	within := s.keys.Herd.Within
 	if within < 0 {
 		return
 	}
@@ -49,6 +63,23 @@ func (a *analyser) joinKeys(i int) {
 		if a.subjects[j].cache == a.subjects[i].cache && a.subjects[j].finding == within {
 			a.out.Verdicts[i].Same = j
 		}
+	}
+}
+
+// unfelt says why the log may not show a herd of keys.
+func (a *analyser) unfelt(i int) {
+	s, v := &a.subjects[i], &a.out.Verdicts[i]
+	if a.Log == nil || s.severity < rule.Warning {
+		return
+	}
+	next := s.keys.Herd.Next.From
+	switch {
+	case next.After(a.Log.To):
+		v.Doubts = append(v.Doubts, fmt.Sprintf("the log ends at %s, before these keys expire: it can't show what they do", a.when(a.Log.To)))
+	case s.keys.Herd.Largest.To.Before(a.Log.From):
+		v.Doubts = append(v.Doubts, "the log begins after these keys expired")
+	default:
+		v.Doubts = append(v.Doubts, "the log shows no tooth when these keys expire: nobody asks for them at once, or something protects them")
 	}
 }
 

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint"
 	"github.com/herdscan/herdscan/querylog"
 	"github.com/herdscan/herdscan/scan"
@@ -122,6 +125,175 @@ func readLint(t *testing.T, dir string) *cronlint.Result {
 		t.Fatal(err)
 	}
 	return res
+}
+
+// labKind is the cause of each kind of comb in the records.
+var labKind = map[string]Kind{
+	"ttl-herd": TTL, "ttl-after-flush": TTL, "hot-key": HotKey, "cron-00": Cron, "recon": ReplicaJob, "retry-storm": Retry,
+}
+
+// labAsks are the sources without which a kind can be asked about.
+var labAsks = map[Kind]SourceKind{TTL: SourceCache, HotKey: SourceCache, Cron: SourceSchedule, ReplicaJob: SourceSchedule, Retry: SourceRetry}
+
+// labEvidence is everything that a record holds, with one of its logs.
+func labEvidence(t *testing.T, dir, log string, truth *labTruth) Evidence {
+	t.Helper()
+	e := Evidence{Log: readLog(t, filepath.Join(dir, log)), Lint: readLint(t, dir)}
+	for _, name := range []string{"dump.rdb", "memcached_metadump.txt"} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			e.Caches = append(e.Caches, readCache(t, path, epoch(truth.Snapshot.ServerTime)))
+		}
+	}
+	return e
+}
+
+// without takes one source at a time out of the evidence.
+func without(e Evidence) map[string]Evidence {
+	all := map[string]Evidence{"all": e}
+	noCache, noLint, noLog := e, e, e
+	noCache.Caches, noLint.Lint, noLog.Log = nil, nil, nil
+	all["no cache"], all["no log"] = noCache, noLog
+	if e.Lint != nil {
+		all["no schedules"] = noLint
+	}
+	return all
+}
+
+func TestLab(t *testing.T) {
+	for _, dir := range labScenarios(t) {
+		truth := readTruth(t, dir)
+		for _, log := range []string{"slow.log.gz", "general.log.gz"} {
+			for given, e := range without(labEvidence(t, dir, log, &truth)) {
+				t.Run(truth.Scenario+"/"+log+"/"+given, func(t *testing.T) {
+					r := Attribute(e)
+					checkVerdicts(t, r)
+					if e.Log == nil {
+						checkKeys(t, r, truth.Scenario)
+						return
+					}
+					if truth.Healthy {
+						checkHealthy(t, e, r)
+						return
+					}
+					for _, c := range truth.Combs {
+						if c.Harmful {
+							checkComb(t, e, r, c.ID, c.Period, given)
+						}
+					}
+					checkBlame(t, e, r, &truth)
+				})
+			}
+		}
+	}
+}
+
+// checkVerdicts checks what must hold whatever the evidence.
+func checkVerdicts(t *testing.T, r *Result) {
+	t.Helper()
+	for i, v := range r.Verdicts {
+		if len(v.Suspects) == 0 {
+			t.Fatalf("verdict %d has no suspect", i)
+		}
+		for j, c := range v.Suspects {
+			if c.Why == "" || c.RefutedBy == "" || c.Score < 0 || c.Score > 0.99 {
+				t.Errorf("verdict %d, suspect %d: %+v", i, j, c)
+			}
+		}
+		for _, c := range v.Cleared {
+			if len(c.Against) == 0 {
+				t.Errorf("verdict %d clears %s %q without a reason", i, c.Kind, c.Name)
+			}
+		}
+		if v.Same >= 0 && r.Verdicts[v.Same].Same >= 0 {
+			t.Errorf("verdict %d is part of %d, which is itself a part", i, v.Same)
+		}
+	}
+}
+
+// checkKeys checks the verdicts where only the cache was given.
+func checkKeys(t *testing.T, r *Result, scenario string) {
+	t.Helper()
+	herd := map[string]bool{"S1": true, "S3": true, "S7": true, "S8": true, "S10": true}[scenario]
+	if (r.Outcome == Herd) != herd {
+		t.Errorf("outcome %v: %s", r.Outcome, r.Why)
+	}
+	for _, v := range r.Verdicts {
+		if v.Best().Kind != TTL {
+			t.Errorf("first cause %s (%s)", v.Best().Kind, v.Best().Why)
+		}
+		if !asks(&v, SourceLog) {
+			t.Errorf("does not ask for the log: %v", v.Missing)
+		}
+	}
+}
+
+func asks(v *Verdict, k SourceKind) bool {
+	return slices.ContainsFunc(v.Missing, func(m Missing) bool { return m.Source == k })
+}
+
+// checkHealthy allows a burst that came once, and no herd that comes back.
+func checkHealthy(t *testing.T, e Evidence, r *Result) {
+	t.Helper()
+	if r.Outcome != NoHerd && r.Outcome != Once && r.Outcome != TooShort {
+		t.Errorf("outcome %v: %s", r.Outcome, r.Why)
+	}
+	for _, v := range r.Verdicts {
+		if v.Cache < 0 && e.Log.Findings[v.Finding].Severity > rule.Note && e.Log.Findings[v.Finding].Comb != nil {
+			t.Errorf("a comb that harms: %s", v.Best().Why)
+		}
+	}
+}
+
+// checkComb finds the verdicts about one comb and compares their first cause.
+func checkComb(t *testing.T, e Evidence, r *Result, id string, period float64, given string) {
+	t.Helper()
+	found := false
+	for _, v := range r.Verdicts {
+		if v.Cache >= 0 {
+			continue
+		}
+		f := &e.Log.Findings[v.Finding]
+		if f.Comb == nil || math.Abs(f.Comb.Period.Seconds()/period-1) > 0.02 {
+			continue
+		}
+		found = true
+		best := v.Best()
+		t.Logf("%s %s: %s %q %.1f nats, %v", f.Rule, id, best.Kind, best.Name, best.Nats, v.Confidence)
+		if best.Kind != labKind[id] {
+			t.Errorf("%s: first cause %s (%s), want %s", id, best.Kind, best.Why, labKind[id])
+		}
+		ask := labAsks[best.Kind]
+		gone := given == "no cache" && ask == SourceCache || given == "no schedules" && (ask == SourceSchedule || ask == SourceRetry)
+		if gone && v.Same < 0 && !asks(&v, ask) {
+			t.Errorf("%s: does not ask for the %s: %v", id, ask, v.Missing)
+		}
+		if gone && v.Confidence == Strong {
+			t.Errorf("%s: as sure as with the %s", id, ask)
+		}
+	}
+	if !found {
+		t.Errorf("%s: no herd of %.1f s in the log", id, period)
+	}
+}
+
+// checkBlame checks that nobody is blamed for the other's teeth: a record
+// without a harmful schedule blames none, one without expiring keys no TTL.
+func checkBlame(t *testing.T, e Evidence, r *Result, truth *labTruth) {
+	t.Helper()
+	kinds := map[Kind]bool{}
+	for _, c := range truth.Combs {
+		kinds[labKind[c.ID]] = true
+	}
+	for _, v := range r.Verdicts {
+		if v.Cache >= 0 || e.Log.Findings[v.Finding].Severity == rule.Note {
+			continue
+		}
+		switch k := v.Best().Kind; {
+		case k == Cron && !kinds[Cron], k == TTL && !kinds[TTL] && !kinds[HotKey]:
+			t.Errorf("%s: blames %s", e.Log.Findings[v.Finding].Subject, v.Best().Why)
+		}
+	}
 }
 
 // TestLabShow prints every verdict of every record, for people: set LAB=all or

@@ -26,6 +26,9 @@ func (a *analyser) coldStart(s *subject) Suspect {
 	f := s.log
 	c := Suspect{Kind: ColdStart, Cache: -1, LogAlone: true}
 	c.add(4, "")
+	if f.Rule == "HS504" {
+		c.say(2, "it is a burst beyond all others of the log")
+	}
 	if n := s.cacheable(); n > 1 {
 		c.say(3, "%d statements that a cache could answer rise together, once", n)
 	}
@@ -109,7 +112,7 @@ func (a *analyser) backlog(s *subject, p *policy) Suspect {
 		return c
 	}
 	c.add(3, "")
-	c.say(4, "it follows the %s at %s", kind, a.when(at))
+	c.say(4, "it follows the %s", a.outage(at, kind))
 	if s.reads < 0.95 {
 		c.say(3, "statements that write or lock take part: work that was tried again, not a cache")
 	}
@@ -233,7 +236,7 @@ func (a *analyser) writer(s *subject, j *job, keys Suspect) []Suspect {
 			continue
 		}
 		ttl, share, ok := k.bornBy(j)
-		if !ok {
+		if !ok || k.Base.TTL == 0 && f.Herd.Spacing == 0 {
 			continue
 		}
 		c := j.newSuspect(&subject{words: patternWords(k.words)}, WarmUp)

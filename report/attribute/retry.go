@@ -2,6 +2,7 @@ package attribute
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/herdscan/herdscan/cronlint"
@@ -112,7 +113,7 @@ func (a *analyser) weighStorm(s *subject, c *Suspect) {
 	}
 	switch at, kind := a.outageBefore(s); {
 	case kind != "":
-		c.say(4, "the waves begin after the %s at %s", kind, a.when(at))
+		c.say(4, "the waves begin after the %s", a.outage(at, kind))
 	case a.knowsOutages():
 		c.say(-3, "no outage that is known comes before them")
 	case !s.storm:
@@ -149,6 +150,15 @@ func (a *analyser) outageBefore(s *subject) (at time.Time, kind EventKind) {
 		}
 	}
 	return time.Time{}, ""
+}
+
+// outage names what outageBefore found: the log tells when it ended, the user
+// when it began.
+func (a *analyser) outage(at time.Time, kind EventKind) string {
+	if slices.ContainsFunc(a.Events, func(e Event) bool { return e.Kind == kind && e.At.Equal(at) }) {
+		return string(kind) + " at " + a.when(at)
+	}
+	return string(kind) + " that ended at " + a.when(at)
 }
 
 // knowsOutages says whether the user named any.

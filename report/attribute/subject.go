@@ -48,7 +48,8 @@ type subject struct {
 // once says whether the herd came once rather than again and again.
 func (s *subject) once() bool { return s.cache < 0 && s.comb == nil && !s.missing && len(s.onsets) < 3 }
 
-// findSubjects lists the herds of the evidence.
+// findSubjects lists the herds of the evidence: those of the log, then those of
+// the caches, which join the former where the keys are their cause.
 func (a *analyser) findSubjects() []subject {
 	var out []subject
 	if a.Log != nil {
@@ -59,12 +60,11 @@ func (a *analyser) findSubjects() []subject {
 			}
 			out = append(out, a.logSubject(i, f))
 		}
-		return out
 	}
 	for c := range a.Caches {
 		an := a.Caches[c].Analysis
 		for i := range an.Findings {
-			if f := &an.Findings[i]; f.Rule == "HS401" && f.Herd != nil {
+			if f := &an.Findings[i]; f.Rule == "HS401" && f.Herd != nil && f.Severity > rule.Note {
 				out = append(out, subject{finding: i, cache: c, severity: f.Severity, keys: f, start: an.Snapshot, words: vocabulary{}})
 			}
 		}

@@ -20,6 +20,10 @@ func (a *analyser) ttlSuspects(s *subject) []Suspect {
 	return a.together(s, out)
 }
 
+// tieless is for keys of which nothing but the TTL speaks: any application has
+// some of these, so they must not stand before those that nobody names.
+const tieless = 2*nameless - 1
+
 // kindOfKeys is what keys are to a herd: many that die together, or one hot key.
 func (s *subject) kindOfKeys() Kind {
 	if s.hot {
@@ -47,8 +51,12 @@ func (a *analyser) keySuspect(s *subject, k *keyGroup) Suspect {
 			best = one
 		}
 	}
-	if nats, alike := s.words.match(k.words); nats > 0 {
+	nats, alike := s.words.match(k.words)
+	switch {
+	case nats > 0:
 		best.say(nats, "its name is like the statement's (%s)", list(alike, 3))
+	case !best.fits:
+		best.say(tieless, "neither its name nor its expiries tie it to these statements")
 	}
 	return best
 }
@@ -103,12 +111,15 @@ func (a *analyser) weighRest(s *subject, c *Suspect, g ttlGuess, j comb.Jitter) 
 	text := fmt.Sprintf("each period is a TTL of %s plus %s", dur(c.TTL), dur(seconds(max(rest, 0))))
 	if r := s.rebuild(); r > 0 && j.Fraction == 0 {
 		ratio, slack := rest/r, s.slack()/r
+		times := fmt.Sprintf(", %.1f times the %s of a rebuild", ratio, dur(seconds(r)))
 		switch {
-		case ratio > 0.6-slack && ratio < 1.6+slack:
-			nats, text = nats+2, text+fmt.Sprintf(", %s times the %s of a rebuild, as one refill at a time takes", trim(ratio, 1), dur(seconds(r)))
-		case ratio >= 1.6 && ratio < 2.7+slack:
-			nats, text = nats+2, text+fmt.Sprintf(", %s times the %s of a rebuild, as an unlocked refill takes", trim(ratio, 1), dur(seconds(r)))
-		case ratio > 4:
+		case ratio > 0.6 && ratio < 1.35:
+			nats, text = nats+2, text+times+", as one refill at a time takes"
+		case ratio > 1.75 && ratio < 2.7:
+			nats, text = nats+2, text+times+", as refills without a lock take"
+		case ratio > 0.6-slack && ratio < 2.7+slack:
+			nats, text = nats+1, text+times
+		case ratio > 4+slack:
 			c.say(-2, "the %s above the TTL are %.0f rebuilds of %s", dur(seconds(rest)), ratio, dur(seconds(r)))
 		}
 	}
@@ -157,8 +168,10 @@ func (s *subject) weighReads(c *Suspect) {
 	switch {
 	case c.Kind == HotKey && s.hot:
 		c.say(3, "%.0f %% of a tooth is one and the same statement", 100*f.Identical)
+	case c.Kind == HotKey && f.Identical < 0.3:
+		c.say(-16, "no statement is more than %.0f %% of a tooth", 100*f.Identical)
 	case c.Kind == HotKey:
-		c.say(-6, "no statement is more than %.0f %% of a tooth", 100*f.Identical)
+		c.say(-8, "no statement is more than %.0f %% of a tooth", 100*f.Identical)
 	case s.hot:
 		c.say(-5, "%.0f %% of a tooth is one and the same statement: one key, not many", 100*f.Identical)
 	case f.Texts > 2:
@@ -207,7 +220,7 @@ func (a *analyser) weighFit(s *subject, c *Suspect, k *keyGroup, ttl float64) {
 			what = "expire where the next tooth is due,"
 		}
 		c.fits = true
-		c.say(f.nats, "%d of its %d keys %s %s", f.keys, k.WithTTL, what, a.when(f.tooth))
+		c.say(f.nats, "%d of %s %s %s", f.keys, plural(int(k.WithTTL), "key", "keys"), what, a.when(f.tooth))
 	case f.nats < 0:
 		c.say(f.nats, "only %.0f %% of its %d keys expire in a tooth: they are spread over their TTL", 100*f.share, k.WithTTL)
 	}

@@ -61,6 +61,8 @@ func (a *analyser) rank(v *Verdict, all []Suspect) {
 		case fits:
 			best = max(best, c.Nats)
 			v.Suspects = append(v.Suspects, *c)
+		case !fits && v.hasEntry(c):
+			continue // it is a suspect in another part
 		case generic && (c.Kind != Cron && c.Kind != TTL || a.names(c.Kind, all)):
 			continue // of a kind that somebody with a name stands for
 		case len(v.Cleared) < mostCleared:
@@ -82,6 +84,12 @@ func (c *Suspect) key() string {
 // has says whether a kind is among the suspects.
 func (v *Verdict) has(k Kind) bool {
 	return slices.ContainsFunc(v.Suspects, func(c Suspect) bool { return c.Kind == k })
+}
+
+// hasEntry says whether the entries of c are among the suspects that fit.
+func (v *Verdict) hasEntry(c *Suspect) bool {
+	e := entryOf(c)
+	return e != nil && slices.ContainsFunc(v.Suspects, func(o Suspect) bool { return slices.Contains(o.Entries, e) })
 }
 
 // names says whether a source names a suspect of this kind.
@@ -257,6 +265,9 @@ func (a *analyser) missing(s *subject, v *Verdict) []Missing {
 	}
 	could := func(kinds ...Kind) bool {
 		return v.Best().Kind == Unknown || slices.ContainsFunc(v.Suspects, func(c Suspect) bool { return slices.Contains(kinds, c.Kind) })
+	}
+	if s.cache >= 0 && a.Log != nil {
+		return nil
 	}
 	if s.cache >= 0 {
 		ask(SourceLog, "no query log was given: whether the database feels it (herdscan report --log slow.log ...)")
