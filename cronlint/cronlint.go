@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/herdscan/herdscan/cronlint/cache"
+	"github.com/herdscan/herdscan/cronlint/job"
 	"github.com/herdscan/herdscan/cronlint/lint"
 	"github.com/herdscan/herdscan/cronlint/retry"
 )
@@ -325,11 +326,13 @@ func (r *reading) add(p *lint.Parsed, err error) {
 	r.parsed.Settings = append(r.parsed.Settings, p.Settings...)
 	r.parsed.Problems = append(r.parsed.Problems, p.Problems...)
 	r.parsed.Errors = append(r.parsed.Errors, p.Errors...)
+	r.parsed.Parts = append(r.parsed.Parts, p.Parts...)
 }
 
 // collect puts the readings together, by path.
 func collect(w *walker, read []*reading) *Result {
 	res := &Result{Skipped: w.skipped, Errors: w.errs}
+	var parts []lint.Part
 	slices.SortStableFunc(read, func(a, b *reading) int { return strings.Compare(a.shown, b.shown) })
 	for _, r := range read {
 		if !r.done {
@@ -351,7 +354,11 @@ func collect(w *walker, read []*reading) *Result {
 		res.Entries = append(res.Entries, r.parsed.Entries...)
 		res.Settings = append(res.Settings, r.parsed.Settings...)
 		res.Problems = append(res.Problems, r.parsed.Problems...)
+		parts = append(parts, r.parsed.Parts...)
 	}
+	more, open := job.Resolve(parts, res.Entries)
+	res.Entries = append(res.Entries, more...)
+	res.Problems = append(res.Problems, unresolved(open)...)
 	res.Files.Skipped = len(res.Skipped)
 	slices.SortFunc(res.Skipped, func(a, b Skip) int { return strings.Compare(a.File, b.File) })
 	slices.SortStableFunc(res.Errors, func(a, b *lint.Error) int {
@@ -387,6 +394,18 @@ func templated(r *reading) []*lint.Error {
 	p := lint.NewProblem(&ruleHS901, r.file, span, "template", "a template: nothing checked here before it is rendered")
 	r.parsed.Problems = append(r.parsed.Problems, p)
 	return nil
+}
+
+// unresolved reports the first open place of each file.
+func unresolved(open []lint.Open) (problems []lint.Problem) {
+	told := map[*lint.File]bool{}
+	for _, o := range open {
+		if !told[o.File] {
+			told[o.File] = true
+			problems = append(problems, lint.NewProblem(&ruleHS901, o.File, o.Span, "template", o.Why))
+		}
+	}
+	return problems
 }
 
 // templateSpan finds the first template expression: {{ }}, {% %} or <% %>.

@@ -24,7 +24,8 @@ var ruleHS901 = rule.Rule{
 	Why: "The values that decide come from elsewhere. Nothing is wrong with that, but nothing was " +
 		"checked here either.",
 	Decided: "Reported once a file when a file that belongs to a known format holds template " +
-		"expressions that keep it from being parsed. Render it (helm template, jinja) and lint the result, " +
+		"expressions that keep it from being parsed, or a cron task of Ansible takes its time from a variable that " +
+		"neither the defaults nor the vars of its role set to a literal. Render it (helm template, jinja) and lint the result, " +
 		"or lint the file of values.",
 	Before: "apiVersion: batch/v1\nkind: CronJob\nspec:\n" +
 		"  {{- with .Values.cron }}\n  schedule: {{ .schedule }}\n  {{- end }}\n",

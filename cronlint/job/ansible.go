@@ -35,7 +35,7 @@ func (ansibleFormat) Match(path string, head []byte) bool {
 	if cronMapping.Match(head) && cronTask.Match(head) {
 		return true
 	}
-	return roleDefaults(path, head) && defaultPart.Match(head)
+	return roleDefaults(path, head) && defaultPart.Match(head) || roleVariables.MatchString(path) && timeVariable.Match(head)
 }
 
 // cronMapping finds quickly, by the letters it begins with, what may be a cronTask.
@@ -55,6 +55,9 @@ func (ansibleFormat) Parse(src *lint.File, _ *lint.Options) (*lint.Parsed, error
 		root := at(doc)
 		if root != nil && root.Kind == yaml.MappingNode && roleDefaults(src.Path, src.Data) {
 			addDefaults(p, src, root)
+		}
+		if root != nil && (roleDefaults(src.Path, src.Data) || roleVariables.MatchString(src.Path)) {
+			addVariables(p, src, root)
 		}
 		ansibleTasks(root, 0, func(task *yaml.Node) { addTask(p, src, task) })
 	}
@@ -80,20 +83,30 @@ func addTask(p *lint.Parsed, src *lint.File, task *yaml.Node) {
 	if cron == nil || cron.Kind != yaml.MappingNode || text(at(cron, "state")) == "absent" || text(at(cron, "env")) != "" {
 		return
 	}
-	name := cmp.Or(text(at(cron, "name")), text(at(task, "name")))
-	values := map[string]*yaml.Node{}
-	for _, part := range ansibleParts {
-		values[part] = at(cron, part)
+	t := &cronTaskPart{
+		src: src, cron: cron, name: cmp.Or(text(at(cron, "name")), text(at(task, "name"))), values: map[string]*yaml.Node{},
 	}
-	e := ansibleEntry(src, values, cron, at(cron, "special_time"))
-	if e == nil {
+	for _, part := range append(ansibleParts, "special_time") {
+		if v := at(cron, part); v != nil {
+			t.values[part] = v
+		}
+	}
+	if t.variable() != nil {
+		p.Parts = append(p.Parts, lint.Part{File: src, Value: t})
 		return
 	}
-	e.Command = text(at(cron, "job"))
-	e.Disabled = text(at(cron, "disabled")) == "true" || text(at(cron, "disabled")) == "yes"
-	e.Identity = identity(e.Dialect, "ansible", src.Path+" "+name)
-	e.Detail = &Ansible{Task: name, Shared: pathHas(src.Path, "roles") || pathHas(src.Path, "tasks")}
-	p.Entries = append(p.Entries, e)
+	if e := ansibleEntry(src, t.values, cron, t.values["special_time"]); e != nil {
+		p.Entries = append(p.Entries, t.finish(e))
+	}
+}
+
+// finish gives the entry of a task what the task says of it.
+func (t *cronTaskPart) finish(e *lint.Entry) *lint.Entry {
+	e.Command = text(at(t.cron, "job"))
+	e.Disabled = text(at(t.cron, "disabled")) == "true" || text(at(t.cron, "disabled")) == "yes"
+	e.Identity = identity(e.Dialect, "ansible", t.src.Path+" "+t.name)
+	e.Detail = &Ansible{Task: t.name, Shared: pathHas(t.src.Path, "roles") || pathHas(t.src.Path, "tasks")}
+	return e
 }
 
 // ansibleEntry makes the entry of five separate fields; nil where a value is

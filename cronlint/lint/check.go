@@ -38,6 +38,22 @@ type Parsed struct {
 	Settings []*Setting
 	Problems []Problem // what only the parser can see: HS0xx, HS140, HS901
 	Errors   []*Error  // parts that could not be understood, with their line
+	Parts    []Part    // what makes an entry only together with other files
+}
+
+// A Part is what one file says of schedules that are spread over several: the
+// format's package puts them together once all files are read.
+type Part struct {
+	File  *File
+	Value any
+}
+
+// An Open is a place whose schedule is not known, for what it names is nowhere
+// in the files read.
+type Open struct {
+	File *File
+	Span Span
+	Why  string
 }
 
 // A Check is a rule that can be executed, with an example that proves it.
