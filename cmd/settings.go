@@ -65,9 +65,15 @@ func applySettings(c *cobra.Command, e Env) error {
 	return errors.Join(errs...)
 }
 
-// typedOnly are flags that write to the user's files: they count only where
-// somebody types them.
-func typedOnly(flag string) bool { return flag == "fix" || flag == "write-baseline" }
+// typedOnly are flags that write to the user's files or servers: they count
+// only where somebody types them.
+func typedOnly(flag string) bool {
+	switch flag {
+	case "fix", "write-baseline", "yes", "resume", "undo":
+		return true
+	}
+	return false
+}
 
 func setFrom(c *cobra.Command, f *pflag.Flag, k *koanf.Koanf) (bool, error) {
 	for _, key := range []string{c.Name() + "." + f.Name, f.Name} {
