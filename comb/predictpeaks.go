@@ -1,8 +1,6 @@
 package comb
 
-import (
-	"math"
-)
+import "math"
 
 // Peaks are the expected busiest seconds at the database, in queries. A figure
 // is 0 where there is no formula: after a deploy of one process after another,
@@ -27,18 +25,24 @@ func PredictPeaks(m Mechanism) Peaks {
 		return Peaks{}
 	}
 	p := newPeaker(m)
-	if !m.Cold && len(m.Flushes)+len(m.Deploys)+len(m.Fills) == 0 {
-		return Peaks{Later: p.steady()}
-	}
 	for _, d := range m.Deploys {
 		if d.Gap > 0 {
 			return Peaks{}
 		}
 	}
 	var out Peaks
-	if m.Cold || len(m.Flushes)+len(m.Deploys) > 0 {
-		out.Event = p.busiest(coldStart, math.Inf(1))
+	emptied := m.Cold || len(m.Flushes)+len(m.Deploys) > 0
+	if emptied {
+		out.Event = p.busiest(coldStart)
+	}
+	if m.Policy.Has(EarlyRefresh) { // a cold start has no expiries to refresh before
+		p.holdBack()
+	}
+	switch {
+	case emptied:
 		out.Later = p.later(0)
+	case len(m.Fills) == 0:
+		out.Later = p.steady()
 	}
 	p.filled = true
 	for _, f := range m.Fills {
@@ -60,6 +64,7 @@ type readClass struct {
 	rate    float64 // reads per second of each key
 	rebuild float64 // until the first of its readers has written the value
 	extra   float64 // queries of a lump after the first that all rebuilds make
+	share   float64 // of the extra queries, those that are not held back by early refreshes
 	// writes are equally likely times from the first query of a lump to the
 	// write whose TTL counts: that of the copy that begins last.
 	writes []float64
@@ -91,7 +96,7 @@ func newPeaker(m Mechanism) *peaker {
 }
 
 func (p *peaker) add(keys, rate float64) {
-	c := readClass{keys: keys, rate: rate, rebuild: p.firstDone(rate)}
+	c := readClass{keys: keys, rate: rate, share: 1, rebuild: p.firstDone(rate)}
 	c.extra = p.copies(c, c.rebuild)
 	c.writes = p.writes(c)
 	p.classes = append(p.classes, c)
@@ -226,34 +231,57 @@ func (p *peaker) missedTwice(c readClass, t float64) float64 {
 func (p *peaker) later(width float64) float64 {
 	width = max(width, p.Jitter.width(p.TTL))
 	if width < 1 {
-		return p.busiest(p.nextExpiry, p.refreshers())
+		return p.busiest(p.nextExpiry)
 	}
 	return p.spread(width)
 }
 
-// refreshers limits the copies of a lump after an expiry: EarlyRefresh lets
-// exp(1/beta) readers refresh on average where reads are frequent.
-func (p *peaker) refreshers() float64 {
-	if !p.Policy.Has(EarlyRefresh) {
-		return math.Inf(1)
+// holdBack lets the lumps be those of expiries under EarlyRefresh.
+func (p *peaker) holdBack() {
+	few := math.Exp(1/p.Beta) / p.Rebuild.Seconds() // readers a second that compute
+	for i := range p.classes {
+		c := &p.classes[i]
+		c.rebuild = p.firstDone(min(c.rate, few))
+		c.extra = p.copies(*c, c.rebuild)
+		c.share = p.refreshed(*c)
 	}
-	return math.Exp(1/p.Beta) - 1
 }
 
-// busiest returns the highest second of an arrival, with at most so many copies
-// on average in a lump.
-func (p *peaker) busiest(a arrival, most float64) float64 {
+// refreshed is the share of the copies of a lump that EarlyRefresh leaves. The
+// reads that refresh come at the rate r exp(-left/scale), so at the first of them
+// the integral of that rate is an exponential variable w, and those that follow
+// within the rebuild are w (exp(1/beta) - 1), if the value does not expire
+// meanwhile.
+func (p *peaker) refreshed(c readClass) float64 {
+	scale := p.early()
+	if scale == 0 || c.extra == 0 {
+		return 1
+	}
+	const parts = 16
+	limit, sum := c.rate*scale, 0.0 // the integral up to the expiry
+	for i := range parts {
+		w := -math.Log(1 - (float64(i)+0.5)/parts)
+		switch grown := w * math.Exp(c.rebuild/scale); {
+		case w >= limit: // it expired before anybody refreshed it
+			sum += c.rate * c.rebuild
+		case grown <= limit:
+			sum += grown - w
+		default:
+			sum += limit - w + c.rate*(c.rebuild-scale*math.Log(limit/w))
+		}
+	}
+	return min(sum/parts/c.extra, 1)
+}
+
+// busiest returns the highest second of an arrival.
+func (p *peaker) busiest(a arrival) float64 {
 	var best []lump
 	highestMean, all := 0.0, 0.0
 	for _, t := range p.moments() {
 		second := make([]lump, 0, len(p.classes))
 		sum := 0.0
 		for _, c := range p.classes {
-			share := 1.0
-			if c.extra > most {
-				share = most / c.extra
-			}
-			n := p.within(a, c, t, share)
+			n := p.within(a, c, t)
 			if n > 0 {
 				chance := min(a(c, t+1)-a(c, t-c.rebuild), n)
 				second = append(second, p.lump(c, chance, n/chance))
@@ -265,7 +293,7 @@ func (p *peaker) busiest(a arrival, most float64) float64 {
 		}
 	}
 	for _, c := range p.classes {
-		all += c.keys * (1 + min(c.extra, most))
+		all += c.keys * (1 + c.share*c.extra)
 	}
 	return highest(best, all/max(highestMean, 1e-9))
 }
@@ -288,16 +316,15 @@ func (p *peaker) moments() []float64 {
 }
 
 // within is the expected number of queries of a key in the second that begins
-// at t, those of lumps included that began before; share is that of the copies
-// that are not held back by early refreshes.
-func (p *peaker) within(a arrival, c readClass, t, share float64) float64 {
+// at t, those of lumps included that began before.
+func (p *peaker) within(a arrival, c readClass, t float64) float64 {
 	sum := 0.0
 	begun(a, c, t, t+1, func(keys, at float64) {
-		sum += keys * (1 + share*p.copies(c, min(c.rebuild, t+1-at)))
+		sum += keys * (1 + c.share*p.copies(c, min(c.rebuild, t+1-at)))
 	})
 	if c.extra > 0 {
 		begun(a, c, t-c.rebuild, t, func(keys, at float64) {
-			sum += keys * share * (p.copies(c, min(c.rebuild, t+1-at)) - p.copies(c, t-at))
+			sum += keys * c.share * (p.copies(c, min(c.rebuild, t+1-at)) - p.copies(c, t-at))
 		})
 	}
 	return sum
@@ -353,7 +380,7 @@ func (p *peaker) integral(c readClass, t float64) float64 {
 
 // largest is the most queries of one lump that fall into one second.
 func (p *peaker) largest(c readClass) float64 {
-	return 1 + min(p.copies(c, min(c.rebuild, 1)), p.refreshers())
+	return 1 + c.share*p.copies(c, min(c.rebuild, 1))
 }
 
 // steady returns the highest second of a cache whose keys were born at random.
