@@ -36,10 +36,10 @@ func newRoot(env Env) *cobra.Command {
 	root.AddCommand(
 		newTTL(env),
 		newQueryLog(env),
+		newReport(env),
 		newEvents(env),
 		newLint(env),
 		newPlan(env),
-		newSpread(env),
 		newExplain(env),
 		newRules(env),
 		newDemo(env),

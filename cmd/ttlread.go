@@ -38,6 +38,21 @@ type ttlReading struct {
 
 // readAll reads the sources side by side and adds them in their order.
 func (r *ttlRun) readAll(ctx context.Context, sources []ttlSource) {
+	readings := r.readEach(ctx, sources)
+	for i, reading := range readings {
+		if reading.sum != nil {
+			if err := r.summary.Merge(reading.sum); err != nil {
+				reading = unread(sources[i], err)
+			}
+		}
+		r.coverage = append(r.coverage, reading.coverage...)
+		r.notes = append(r.notes, reading.notes...)
+	}
+	r.notes = append(r.notes, readTwice(r.summary.Sources())...)
+}
+
+// readEach reads the sources side by side.
+func (r *ttlRun) readEach(ctx context.Context, sources []ttlSource) []*ttlReading {
 	readings := make([]*ttlReading, len(sources))
 	var g errgroup.Group
 	g.SetLimit(max(runtime.GOMAXPROCS(0), 2))
@@ -53,16 +68,7 @@ func (r *ttlRun) readAll(ctx context.Context, sources []ttlSource) {
 		})
 	}
 	_ = g.Wait() // what went wrong is in the coverage
-	for i, reading := range readings {
-		if reading.sum != nil {
-			if err := r.summary.Merge(reading.sum); err != nil {
-				reading = unread(sources[i], err)
-			}
-		}
-		r.coverage = append(r.coverage, reading.coverage...)
-		r.notes = append(r.notes, reading.notes...)
-	}
-	r.notes = append(r.notes, readTwice(r.summary.Sources())...)
+	return readings
 }
 
 // readTwice says which servers are in the summary more than once, as when each

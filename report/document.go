@@ -25,6 +25,8 @@ type Document struct {
 	Findings []Finding  `json:"findings"`
 	// Undecided says what could not be judged, and what would be needed.
 	Undecided []string `json:"undecided,omitempty"`
+	// Comparison is what became of each herd between two reports.
+	Comparison []Change `json:"comparison,omitempty"`
 	// Timeline is the whole run on one clock, where several sources were read.
 	Timeline *Timeline `json:"timeline,omitempty"`
 	// Notes are facts about the run: the load it put on a server, say.
@@ -75,10 +77,13 @@ type Finding struct {
 	Count    uint64 `json:"count"`
 	// Message is one sentence that names the subject; Details say what was
 	// seen, Why why it hurts. None of them claims more than the data shows.
-	Message   string     `json:"message"`
-	Details   []string   `json:"details,omitempty"`
-	Why       string     `json:"why,omitempty"`
-	RefutedBy string     `json:"refuted_by,omitempty"`
+	Message   string   `json:"message"`
+	Details   []string `json:"details,omitempty"`
+	Why       string   `json:"why,omitempty"`
+	RefutedBy string   `json:"refuted_by,omitempty"`
+	// Chain is what happens around a tooth, in the order of time, where several
+	// sources saw it.
+	Chain     []Link     `json:"chain,omitempty"`
 	Also      []string   `json:"also,omitempty"` // other rules that the same facts meet
 	Members   []string   `json:"members,omitempty"`
 	Locations []Location `json:"locations,omitempty"`
@@ -176,6 +181,13 @@ type Cause struct {
 	For       []string   `json:"for,omitempty"`
 	Against   []string   `json:"against,omitempty"`
 	Locations []Location `json:"locations,omitempty"`
+}
+
+// A Link is one thing that happens around each tooth of a comb.
+type Link struct {
+	OffsetNS int64  `json:"offset_ns"` // after the onset of the tooth; negative: before it
+	Name     string `json:"name"`      // "deploy/jobs.cron:3", "session:*", a statement
+	Text     string `json:"text"`      // what happens
 }
 
 // A Remedy is one way to mend a herd, weighed for the numbers seen.

@@ -57,22 +57,21 @@ func mdFinding(f *Finding) string {
 	if also := f.also(); also != "" {
 		p("- also: %s\n", md(also))
 	}
+	if lines := chainLines(f.Chain); len(lines) > 0 {
+		p("%s\n\n", fenced("", strings.Join(lines, "\n")))
+	}
 	for _, d := range f.Details {
 		p("- %s\n", md(d))
 	}
 	if f.Why != "" {
 		p("- %s\n", md(f.Why))
 	}
-	for i, c := range f.Causes {
-		what := "Consistent with"
-		if i > 0 {
-			what = "Less likely"
+	for _, s := range f.sayings() {
+		indent := ""
+		if s.under {
+			indent = "  "
 		}
-		p("- %s: %s.", what, md(c.Why))
-		if c.RefutedBy != "" {
-			p(" Would refute it: %s.", md(c.RefutedBy))
-		}
-		p("\n")
+		p("%s- %s\n", indent, md(s.text))
 	}
 	if f.RefutedBy != "" {
 		p("- Would refute it: %s\n", md(f.RefutedBy))

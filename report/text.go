@@ -40,7 +40,7 @@ func Text(w io.Writer, d *Document, style Style) error {
 		t.keep(table.render(t.w, style.Width))
 	}
 	for i := range d.Findings {
-		if f := &d.Findings[i]; f.SuppressedBy == "" {
+		if f := &d.Findings[i]; f.SuppressedBy == "" && f.Rule != clearedRule {
 			t.blank()
 			t.finding(f)
 		}
@@ -159,13 +159,16 @@ func (t *textWriter) finding(f *Finding) {
 		t.marked(f)
 		return
 	}
+	for _, l := range chainLines(f.Chain) {
+		t.line("    " + l)
+	}
 	for _, d := range f.Details {
 		t.para("  ", d)
 	}
 	if f.Why != "" {
 		t.para("  ", f.Why)
 	}
-	t.causes(f.Causes)
+	t.causes(f)
 	if f.RefutedBy != "" {
 		t.para("  ", "Would refute it: "+f.RefutedBy)
 	}
@@ -183,16 +186,13 @@ func (f *Finding) place() string {
 	return fmt.Sprintf("%s:%d:%d: ", l.File, l.Line, l.Col)
 }
 
-func (t *textWriter) causes(cs []Cause) {
-	for i, c := range cs {
-		if i == 0 {
-			t.para("  ", "Consistent with: "+c.Why+".")
-		} else {
-			t.para("  ", "Less likely: "+c.Why+".")
+func (t *textWriter) causes(f *Finding) {
+	for _, s := range f.sayings() {
+		indent := "  "
+		if s.under {
+			indent = "    "
 		}
-		if c.RefutedBy != "" {
-			t.para("  ", "Would refute it: "+c.RefutedBy+".")
-		}
+		t.para(indent, s.text)
 	}
 }
 
