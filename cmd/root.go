@@ -40,6 +40,7 @@ func newRoot(env Env) *cobra.Command {
 		newEvents(env),
 		newLint(env),
 		newPlan(env),
+		newSpread(env),
 		newExplain(env),
 		newRules(env),
 		newDemo(env),
