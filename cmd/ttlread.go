@@ -40,7 +40,11 @@ type ttlReading struct {
 func (r *ttlRun) readAll(ctx context.Context, sources []ttlSource) {
 	readings := r.readEach(ctx, sources)
 	for i, reading := range readings {
-		if reading.sum != nil {
+		switch {
+		case reading.sum == nil:
+		case len(readings) == 1 && reading.sum.Grouping.String() == r.grouping.String():
+			r.summary = reading.sum // the same without a copy
+		default:
 			if err := r.summary.Merge(reading.sum); err != nil {
 				reading = unread(sources[i], err)
 			}
@@ -106,7 +110,9 @@ func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReadi
 	sum := &ttlhist.Summary{Grouping: r.grouping}
 	sum.Begin(about)
 	start := r.env.Now()
-	err = src.Keys(ctx, func(k *scan.Key) error { sum.Add(k); return nil })
+	feed := sum.Feed()
+	err = src.Keys(ctx, func(k *scan.Key) error { feed.Add(k); return nil })
+	feed.Close()
 	took := r.env.Now().Sub(start)
 	bar.done()
 	about.From, about.To = about.Now, about.Now

@@ -50,7 +50,10 @@ func FitBase(bins []ExpiryBin, now int64, o ExpiryOptions, e Expiry) BaseFit {
 
 // outside returns the bins that are in no burst.
 func outside(bins []ExpiryBin, bursts []Burst) []ExpiryBin {
-	var rest []ExpiryBin
+	if len(bursts) == 0 {
+		return bins
+	}
+	rest := make([]ExpiryBin, 0, len(bins))
 	for _, b := range bins {
 		for len(bursts) > 0 && bursts[0].To < b.At {
 			bursts = bursts[1:]

@@ -25,12 +25,13 @@ type analyser struct {
 	nowMS int64 // of the snapshot: remaining times count from here
 }
 
-// Analyse draws the conclusions from a Summary, which it leaves as it is.
+// Analyse draws the conclusions from a Summary; what that counted stays as it is.
 func Analyse(s *Summary, o Options) *Analysis {
 	o.MinKeys = cmp.Or(o.MinKeys, defaultMinKeys)
 	if o.Location == nil {
 		o.Location = time.UTC
 	}
+	s.settle()
 	a := &analyser{Options: o, Analysis: &Analysis{Sources: s.Sources(), Folds: s.folds()}}
 	a.Sampled = sampledShare(a.Sources)
 	rows := s.rows()
@@ -184,6 +185,7 @@ func (a *analyser) total(rows []*row) {
 		if g.refills() {
 			all.raise(min(rows[i].expiry.level, secondLevel))
 			all.spread(&rows[i].expiry)
+			all.settle()
 			all.fit(firstLimit)
 		}
 	}
@@ -209,17 +211,15 @@ func (g *Group) refills() bool {
 func (h *histogram) spread(other *histogram) {
 	width, from := binWidths[h.level], binWidths[other.level]
 	if from <= width {
-		for bin, n := range other.bins {
-			h.add(bin*from, n)
-		}
+		h.merge(other)
 		return
 	}
 	const most = 3600 // cells that one bin is spread over
 	cells := min(from/width, most)
-	for bin, n := range other.bins {
+	for _, b := range other.bins {
 		for i := range cells {
-			if part := n*uint64(i+1)/uint64(cells) - n*uint64(i)/uint64(cells); part > 0 {
-				h.add(bin*from+i*(from/cells), part)
+			if part := b.Count*uint64(i+1)/uint64(cells) - b.Count*uint64(i)/uint64(cells); part > 0 {
+				h.add(b.At+i*(from/cells), part)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 type row struct {
 	group
 	merged int
-	shared bool // the group's maps belong to the Summary
+	shared bool // the group's maps and slices belong to the Summary
 }
 
 const (
@@ -43,6 +43,7 @@ func (s *Summary) rows() []*row {
 
 // addRow adds a group, which it leaves alone, to the row of a name.
 func addRow(rows map[string]*row, name string, g *group) {
+	g.expiry.shared, g.originals.shared, g.lives.shared = true, true, true
 	r := &row{group: *g, merged: 1, shared: true}
 	r.pattern = name
 	mergeRow(rows, name, r)

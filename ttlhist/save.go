@@ -80,6 +80,7 @@ func (s *Summary) Save(w io.Writer, samples bool) error {
 }
 
 func (s *Summary) saved(samples bool) savedSummary {
+	s.settle()
 	out := savedSummary{
 		Kind: fileKind, Version: fileVersion, BinMS: binWidths[:], Samples: samples,
 		Grouping: s.grouping(), Sources: s.Sources(),

@@ -175,6 +175,16 @@ func (s *Summary) fitAll() {
 	}
 }
 
+// settle brings the histograms into the state that depends on the keys alone.
+func (s *Summary) settle() {
+	for _, g := range s.groups {
+		g.expiry.settle()
+		g.originals.settle()
+		g.lives.settle()
+		s.fit(g)
+	}
+}
+
 // Merge adds all that other has counted. other stays as it is. Keys that were
 // grouped in two ways can't be put together: that is an error that wraps
 // ErrGrouping, and s stays as it was.

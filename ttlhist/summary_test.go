@@ -199,6 +199,7 @@ func TestBinBound(t *testing.T) {
 		}
 	}
 	s := sum(keys)
+	s.settle()
 	bins := 0
 	for _, g := range s.groups {
 		bins += len(g.expiry.bins)
