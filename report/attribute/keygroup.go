@@ -65,10 +65,21 @@ type ttlGuess struct {
 // ttls are the times to live that could bring a group's keys back with a
 // period: the known one, or the usual ones just below it.
 func (k *keyGroup) ttls(s *subject) []ttlGuess {
-	if t := k.Base.TTL.Seconds(); t > 0 {
+	guesses := usualTTLs(s, k.Base.AtLeast.Seconds())
+	switch t := k.Base.TTL.Seconds(); {
+	case t == 0:
+		return guesses
+	case k.sure():
 		return []ttlGuess{{t, true}}
+	default:
+		return append([]ttlGuess{{t, true}}, guesses...)
 	}
-	return usualTTLs(s, k.Base.AtLeast.Seconds())
+}
+
+// sure says whether the cache's own evidence for a TTL leaves no other. The
+// shape of the remaining times is no such evidence: that of a herd deceives.
+func (k *keyGroup) sure() bool {
+	return k.Base.From != ttlhist.LikelihoodFit && k.Base.From != ttlhist.LongestLeft
 }
 
 // usualTTLs are the times to live that people write, at or just below the
@@ -80,7 +91,7 @@ func usualTTLs(s *subject, least float64) []ttlGuess {
 		if t > s.period+s.slack() {
 			continue
 		}
-		if t < least-s.res || s.period-t > s.mostRest(t) {
+		if t < least-s.res || s.period-t > s.mostRest(t)+s.slack() {
 			break
 		}
 		out = append(out, ttlGuess{t, false})

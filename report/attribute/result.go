@@ -59,7 +59,7 @@ type Suspect struct {
 	Name      string  // whom the evidence points at: "session:*", "deploy/crontab:7"; "" if no source names it
 	Nats      float64 // above unexplained; comparable between the suspects of one herd
 	Score     float64 // 0..1 for people; not a probability
-	Why       string  // "consistent with ...", one sentence
+	Why       string  // what it is, one sentence: it completes "consistent with"
 	For       []string
 	Against   []string
 	RefutedBy string // the observation that would refute it

@@ -84,7 +84,7 @@ func (a *analyser) weighTTL(s *subject, c *Suspect, g ttlGuess, j comb.Jitter) {
 // weighRest weighs what is left of the period above the TTL.
 func (a *analyser) weighRest(s *subject, c *Suspect, g ttlGuess, j comb.Jitter) {
 	if g.ttl == 0 {
-		c.say(-2, "the period of %s is near no TTL that people write", dur(s.comb.Period))
+		c.say(-18, "the period of %s is near no TTL that people write", dur(s.comb.Period))
 		return
 	}
 	rest := s.period - g.ttl
@@ -109,8 +109,8 @@ func (a *analyser) weighRest(s *subject, c *Suspect, g ttlGuess, j comb.Jitter) 
 		nats = -1
 	}
 	text := fmt.Sprintf("each period is a TTL of %s plus %s", dur(c.TTL), dur(seconds(max(rest, 0))))
-	if r := s.rebuild(); r > 0 && j.Fraction == 0 {
-		ratio, slack := rest/r, s.slack()/r
+	if ratio, r := s.rebuildsIn(g.ttl); r > 0 && j.Fraction == 0 {
+		slack := s.slack() / r
 		times := fmt.Sprintf(", %.1f times the %s of a rebuild", ratio, dur(seconds(r)))
 		switch {
 		case ratio > 0.6 && ratio < 1.35:
@@ -128,6 +128,28 @@ func (a *analyser) weighRest(s *subject, c *Suspect, g ttlGuess, j comb.Jitter) 
 		nats = 0
 	}
 	c.add(nats, text)
+}
+
+// rebuildsIn returns how many rebuilds fit into what is left of a period above
+// a TTL, and how long a rebuild takes, both for the median statement: each has
+// its own period where its own teeth could be told. r is 0 if durations are not
+// known.
+func (s *subject) rebuildsIn(ttl float64) (ratio, r float64) {
+	var ratios, rebuilds []float64
+	for i := range s.log.Members {
+		m := &s.log.Members[i]
+		if m.Comb != nil && m.Timed > 0 && m.Median > 0 && !m.Follower {
+			ratios = append(ratios, (m.Comb.Period.Seconds()-ttl)/m.Median.Seconds())
+			rebuilds = append(rebuilds, m.Median.Seconds())
+		}
+	}
+	if len(ratios) > 0 && median(rebuilds) > s.slack() {
+		return median(ratios), median(rebuilds)
+	}
+	if r = s.rebuild(); r > 0 {
+		return (s.period - ttl) / r, r
+	}
+	return 0, 0
 }
 
 // weighClock weighs the lock: what refills itself drifts, by a rebuild a period.
@@ -155,6 +177,10 @@ func (s *subject) weighReads(c *Suspect) {
 	switch {
 	case s.reads < 0.5:
 		c.say(-10, "%.0f %% of it writes: no cache would answer that", 100*(1-s.reads))
+	case s.reads < 0.95:
+		c.say(-12*(1-s.reads), "%.0f %% of it writes", 100*(1-s.reads))
+	}
+	switch {
 	case s.batch:
 		c.say(-10, "every client sends the same batch: a job, not misses")
 	case s.alone():

@@ -110,20 +110,13 @@ func (c *Suspect) finish() {
 	if c.Kind == Unknown {
 		c.Score = 0.2
 	}
-	why := "consistent with " + c.phrase()
-	if c.LogAlone {
-		why = "from the log alone: " + why
+	c.Why, c.RefutedBy = c.phrase(), c.refutation()
+	if c.LogAlone && c.Kind != Unknown {
+		c.Why = "from the log alone: " + c.Why
 	}
-	if len(c.For) > 0 {
-		why += ": " + strings.Join(c.For[:min(3, len(c.For))], "; ")
-	}
-	if c.Kind == Unknown {
-		why = c.For[0]
-	}
-	c.Why, c.RefutedBy = why, c.refutation()
 }
 
-// phrase names what a suspect is, after "consistent with".
+// phrase says what a suspect is; it completes "consistent with".
 func (c *Suspect) phrase() string {
 	ttl := ""
 	if c.TTL > 0 {
@@ -160,7 +153,7 @@ func (c *Suspect) phrase() string {
 	case MissingKey:
 		return "rows that do not exist and whose absence is not cached"
 	}
-	return "nothing that was given"
+	return "nothing that was given explains it"
 }
 
 func spaced(name, otherwise string) string {

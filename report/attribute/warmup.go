@@ -48,9 +48,11 @@ func (k *keyGroup) bornBy(j *job) (ttl time.Duration, share float64, ok bool) {
 	if j.counts || len(j.fires) < 2 {
 		return 0, 0, false
 	}
-	guesses := []time.Duration{k.Base.TTL}
-	if k.Base.TTL == 0 {
-		guesses = nil
+	var guesses []time.Duration
+	if k.Base.TTL > 0 {
+		guesses = append(guesses, k.Base.TTL)
+	}
+	if k.Base.TTL == 0 || !k.sure() {
 		for _, d := range comb.HumanDurations() {
 			if d >= k.Base.AtLeast-time.Second && d <= 4*k.Base.AtLeast && j.interval > 0 && d%j.interval == 0 {
 				guesses = append(guesses, d)
