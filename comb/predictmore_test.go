@@ -35,8 +35,12 @@ func drawnRetries(w RetryWave) float64 {
 
 func TestFullJitterAgainstChance(t *testing.T) {
 	for _, w := range []RetryWave{
-		{500, 5 * time.Second, 0}, {500, 30 * time.Second, 0}, {3000, 10 * time.Second, 5 * time.Minute},
-		{3000, 60 * time.Second, 0}, {200, 20 * time.Second, 40 * time.Second}, {1000, 20 * time.Second, 20 * time.Second},
+		{500, 5 * time.Second, 0},
+		{500, 30 * time.Second, 0},
+		{3000, 10 * time.Second, 5 * time.Minute},
+		{3000, 60 * time.Second, 0},
+		{200, 20 * time.Second, 40 * time.Second},
+		{1000, 20 * time.Second, 20 * time.Second},
 	} {
 		near(t, "busiest second of retries", drawnRetries(w), w.FullJitter(), 0.15)
 	}
@@ -48,39 +52,6 @@ func TestFullJitterAgainstChance(t *testing.T) {
 	if p := (RetryWave{Clients: 10}).SmallestPause(0); p != 0 {
 		t.Errorf("a pause of %v for no target", p)
 	}
-}
-
-// TestColdCacheAgainstMechanism compares the first second of an empty cache
-// with the mechanism.
-func TestColdCacheAgainstMechanism(t *testing.T) {
-	for _, keys := range []float64{1, 200, 3000} {
-		for _, perKey := range []float64{0.3, 2, 20} {
-			for _, rebuild := range []time.Duration{50 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond} {
-				c := ColdCache{Keys: keys, Reads: keys * perKey, Rebuild: rebuild, Processes: 6}
-				if c.Reads < 50 {
-					continue // too few to compare
-				}
-				for policy, want := range map[Policy]float64{
-					Unprotected: c.Unprotected(), Coalesce: c.Coalesced(), GlobalLock: c.Locked(),
-				} {
-					near(t, "first second", c.simulated(policy), want, 0.15)
-				}
-			}
-		}
-	}
-}
-
-func (c ColdCache) simulated(p Policy) float64 {
-	const runs = 3
-	total := 0.0
-	for seed := range uint64(runs) {
-		s := Simulate(Mechanism{
-			Keys: int(c.Keys), Reads: c.Reads, TTL: time.Hour, Rebuild: c.Rebuild, Processes: c.Processes,
-			Policy: p, Cold: true, Length: 2 * time.Second, Seed: seed,
-		})
-		total += float64(s.Busiest(0, time.Second))
-	}
-	return total / runs
 }
 
 // TestAbsenceAgainstMechanism caches what does not exist for a minute.
