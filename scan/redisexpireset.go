@@ -180,8 +180,10 @@ func (s scriptSetter) ask(ctx context.Context, from *node, addr string, c *Chang
 	if err := l.exec(ctx, []redis.Cmder{redis.NewCmd(ctx, "asking"), cmd}); err != nil {
 		return again, nil // it may have moved on: ask the cluster
 	}
-	if _, further := asked(cmd.Err()); cmd.Err() != nil && further {
-		return again, nil
+	if cmd.Err() != nil {
+		if _, further := asked(cmd.Err()); further {
+			return again, nil
+		}
 	}
 	return s.outcome(ctx, l, c, cmd)
 }
@@ -267,7 +269,7 @@ func (w *watchSetter) transact(ctx context.Context, l *expireLink, changes []Cha
 	if err != nil {
 		return false, err
 	}
-	cmds := []redis.Cmder{redis.NewCmd(ctx, "multi")}
+	var cmds []redis.Cmder
 	var setting []int
 	for k, i := range indexes {
 		if errs[k] != nil {
@@ -284,14 +286,18 @@ func (w *watchSetter) transact(ctx context.Context, l *expireLink, changes []Cha
 	if len(setting) == 0 {
 		return false, unlessReply(l.conn.Do(ctx, "unwatch").Err())
 	}
+	// Without the consent to MULTI what follows would be set at once, whatever became of the keys.
+	if err := l.conn.Do(ctx, "multi").Err(); err != nil {
+		return false, w.alone(l, setting, out, err)
+	}
 	exec := redis.NewSliceCmd(ctx, "exec")
 	if err := l.exec(ctx, append(cmds, exec)); err != nil {
 		return false, err
 	}
-	return w.committed(l, cmds[1:], exec, setting, out)
+	return w.committed(l, cmds, exec, setting, out)
 }
 
-// alone sorts an error reply to WATCH, which concerns all its keys.
+// alone sorts an error reply to WATCH or MULTI, which concerns all their keys.
 func (w *watchSetter) alone(l *expireLink, indexes []int, out []Outcome, err error) error {
 	if !isErrorReply(err) {
 		return err
