@@ -229,8 +229,8 @@ func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
 	if n := teeth - met; n > 0 {
 		c.say(stray*float64(n), "%d of %d teeth come without a fire", n, teeth)
 	}
-	if n := fires - met; n > 0 {
-		c.say(max(unmet*float64(n), 2*unmet*float64(teeth)), "%d of its %d fires have no tooth", n, fires)
+	if n := fires - met - s.comb.Missing; n > 0 { // any train on this clock lacks the missing ones
+		c.say(max(unmet*float64(n), 2*unmet*float64(teeth)), "%d of its %d fires have no tooth", fires-met, fires)
 	}
 	if s.lock == comb.WallClock {
 		c.say(3, "the teeth keep their place on the wall clock")
@@ -254,21 +254,48 @@ func (s *subject) weighLag(c *Suspect, j *job, lag float64) {
 }
 
 // against returns how much the teeth drift a period against a job that fires at
-// a constant interval, and whether that is too much for the job.
+// a constant interval, and whether that is too much for the job: more than four
+// standard errors, and in all more than the stamps and the scatter of the teeth.
 func (s *subject) against(j *job) (per float64, off bool) {
-	if j.interval == 0 {
+	if j.interval == 0 || s.teeth() < 3 {
 		return 0, false
 	}
 	every := j.interval.Seconds()
 	n := math.Round(s.period / every)
-	if n < 1 {
-		return 0, false
+	if n < 1 || math.Abs(s.period-n*every) > 0.1*every {
+		return 0, false // another period, not a drift
 	}
-	per = s.period - n*every
-	if math.Abs(per) > 0.1*every {
-		return per, false // another period, not a drift
+	var x, lag []float64 // periods since the first tooth, and how late the tooth is
+	for _, t := range s.onsets {
+		k := math.Round((t - s.onsets[0]) / s.period)
+		x = append(x, k)
+		lag = append(lag, t-s.onsets[0]-k*n*every)
 	}
-	return per, math.Abs(per)*s.steps > max(2.01*s.res, 4*s.perErr*s.steps)
+	per, err, scatter := slope(x, lag)
+	total := math.Abs(per) * x[len(x)-1]
+	return per, math.Abs(per) > 4*err && total > max(2.01*s.res, 3.5*scatter*(1+3/float64(len(x))))
+}
+
+// slope fits a line by least squares and returns its slope, the standard error
+// of that, and the scatter about the line.
+func slope(x, y []float64) (b, err, scatter float64) {
+	n := float64(len(x))
+	var sx, sy, sxx, sxy float64
+	for i := range x {
+		sx, sy, sxx, sxy = sx+x[i], sy+y[i], sxx+x[i]*x[i], sxy+x[i]*y[i]
+	}
+	spread := sxx - sx*sx/n
+	if spread <= 0 || n < 3 {
+		return 0, math.Inf(1), 0
+	}
+	b = (sxy - sx*sy/n) / spread
+	var sum float64
+	for i := range x {
+		r := y[i] - sy/n - b*(x[i]-sx/n)
+		sum += r * r
+	}
+	scatter = math.Sqrt(sum / (n - 2))
+	return b, scatter / math.Sqrt(spread), scatter
 }
 
 // lagTo returns the distance from a fire at which most teeth begin, how many
