@@ -57,6 +57,7 @@ type reportOptions struct {
 	tz, server       string
 	rate             float64
 	hosts            int
+	stdinName        string
 	now              string
 	compare          bool
 	lang             string
@@ -81,6 +82,7 @@ func newReport(env Env) *cobra.Command {
 	f.StringVar(&o.tz, "tz", "Local", "time `zone` of times that name none, and of the wall clock that jobs follow")
 	f.StringVar(&o.server, "server", "", "who wrote the logs, if they do not say: `mysql` (Percona too), mariadb or tidb")
 	f.Float64Var(&o.rate, "sample-rate", 0, "one of so `many` statements was logged, if the log does not say so itself")
+	f.StringVar(&o.stdinName, "stdin-filename", "", "the `name` that tells the format of standard input, such as crontab")
 	f.IntVar(&o.hosts, "hosts", 0, "`number` of machines that each crontab and timer is installed on; 0: not known")
 	f.StringVar(&o.now, "now", "", "judge keys as of this `time` instead of the sources' own")
 	f.BoolVar(&o.compare, "compare", false, "compare two inputs, OLD and NEW, instead")
@@ -170,7 +172,7 @@ func parseEvent(text string, zone *time.Location) (attribute.Event, error) {
 // inputs sorts what is named, on the command line and by flags. What is not
 // named is taken from the environment.
 func (r *reportRun) inputs(ctx context.Context, args []string) (*reportInputs, error) {
-	in := &reportInputs{stdin: bufio.NewReaderSize(r.env.Stdin, stdinHead)}
+	in := &reportInputs{stdin: bufio.NewReaderSize(r.env.Stdin, stdinHead), stdinName: r.o.stdinName}
 	for i, arg := range args {
 		if arg == "-" && slices.Contains(args[:i], "-") {
 			return nil, errors.New("standard input (-) can be read only once")
@@ -244,7 +246,7 @@ func (r *reportRun) incident(ctx context.Context, in *reportInputs) (*report.Inc
 func (r *reportRun) readConfig(ctx context.Context, in *reportInputs, out *report.Incident) error {
 	o := lint.Options{NamedCode: true, Hosts: r.o.hosts, Now: r.env.Now()}
 	if slices.Contains(in.lint, "-") {
-		o.Stdin = in.stdin
+		o.Stdin, o.StdinName = in.stdin, in.stdinName
 	}
 	res, err := lintAll(ctx, in.lint, o)
 	if err != nil {

@@ -30,7 +30,8 @@ type reportInputs struct {
 	lint           []string // files and folders
 	coverage       []report.Coverage
 
-	stdin *bufio.Reader // of "-", looked at but not yet read
+	stdin     *bufio.Reader // of "-", looked at but not yet read
+	stdinName string        // tells lint what it is
 }
 
 // sort puts an argument to where its content belongs.
@@ -195,7 +196,9 @@ func (in *reportInputs) stdinKind(ctx context.Context) inputKind {
 	if err == nil && src.Kind() != "list" {
 		return isKeys
 	}
-	res, lintErr := cronlint.Lint(ctx, []string{"-"}, lint.Options{Stdin: bytes.NewReader(head), NamedCode: true, Rules: []string{"HS901"}})
+	res, lintErr := cronlint.Lint(ctx, []string{"-"}, lint.Options{
+		Stdin: bytes.NewReader(head), StdinName: in.stdinName, NamedCode: true, Rules: []string{"HS901"},
+	})
 	switch {
 	case lintErr == nil && res.Files.Recognised > 0:
 		return isConfig
