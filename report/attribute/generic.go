@@ -37,7 +37,8 @@ func (a *analyser) genericKeys(s *subject, kind Kind) Suspect {
 func (s *subject) weighSchedule(c *Suspect) {
 	switch s.lock {
 	case comb.WallClock:
-		c.say(3, "the teeth keep their place on the wall clock, every %s", dur(s.comb.Period))
+		firm, _ := s.firmness()
+		c.say(3*firm, "the teeth keep their place on the wall clock, every %s", dur(s.comb.Period))
 	case comb.Drifting, comb.Free:
 		c.refute("%s", s.drifts())
 	}
@@ -56,11 +57,13 @@ func (s *subject) drifts() string {
 func (s *subject) weighOneHost(c *Suspect) {
 	f := s.log
 	switch {
+	case f.HostsATooth == 1 && f.ConnsATooth > 1 && s.reads > 0.95:
+		c.say(0.5, "it comes from one client") // or from a proxy
 	case f.HostsATooth == 1:
 		c.say(2, "it comes from one client")
 	case s.batch:
 	case f.HostsATooth > 1 && s.reads > 0.5 && s.lock == comb.WallClock:
-		c.say(-6, "%d clients ask for different things, as readers do", f.HostsATooth)
+		c.say(-8, "%d clients ask for different things, as readers do", f.HostsATooth)
 	case f.HostsATooth > 1 && s.reads > 0.5:
 		c.say(-12, "%d clients ask for different things, as readers do, and nothing holds the teeth to the clock", f.HostsATooth)
 	case f.HostsATooth > 1:
@@ -100,7 +103,7 @@ func (a *analyser) genericReplica(s *subject) Suspect {
 // a job and asks like readers.
 func (a *analyser) genericWarmUp(s *subject) Suspect {
 	c := newGeneric(WarmUp)
-	c.add(s.timing()-2, "")
+	c.add(s.timing()-4, "") // a job and a cache, and nobody has seen either
 	s.weighSchedule(&c)
 	s.weighMisses(&c)
 	return c

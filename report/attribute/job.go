@@ -181,6 +181,8 @@ func (j *job) newSuspect(s *subject, k Kind) Suspect {
 	}
 	if nats > 0 {
 		c.say(nats, "its command is like the statements (%s)", list(alike, 3))
+	} else {
+		c.add(-1, "")
 	}
 	return c
 }
@@ -233,7 +235,8 @@ func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
 		c.say(max(unmet*float64(n), 2*unmet*float64(teeth)), "%d of its %d fires have no tooth", fires-met, fires)
 	}
 	if s.lock == comb.WallClock {
-		c.say(3, "the teeth keep their place on the wall clock")
+		firm, _ := s.firmness()
+		c.say(3*firm, "the teeth keep their place on the wall clock")
 	}
 }
 

@@ -160,15 +160,21 @@ func (s *subject) weighClock(c *Suspect) {
 	case comb.Free:
 		c.say(1, "the period of %s keeps to no schedule", dur(s.comb.Period))
 	case comb.WallClock:
-		least := s.rebuild()
-		if least == 0 {
-			least = 0.05
-		}
-		drift := s.steps * least
-		seen := 2 * max(s.res, s.spread)
-		nats := -20 * min(1, drift/(3*seen))
-		c.say(min(nats, -2), "the teeth keep the wall clock: a TTL and a rebuild would drift %s over the log", dur(seconds(drift)))
+		firm, drift := s.firmness()
+		c.say(-2-18*firm, "the teeth keep the wall clock: a TTL and a rebuild would drift %s over the log", dur(seconds(drift)))
 	}
+}
+
+// firmness says how much a lock to the wall clock means, 0..1: next to nothing
+// where even a TTL and a rebuild would drift by less than the stamps and the
+// scatter of the teeth hide. drift is how far they would, in seconds.
+func (s *subject) firmness() (firm, drift float64) {
+	least := s.rebuild()
+	if least == 0 {
+		least = 0.05
+	}
+	drift = s.steps * least
+	return min(1, drift/(6*max(s.res, s.spread))), drift
 }
 
 // weighReads weighs who asks for what.
@@ -189,7 +195,7 @@ func (s *subject) weighReads(c *Suspect) {
 		c.say(2, "%d clients ask in each tooth", f.HostsATooth)
 	}
 	if f.HostsATooth == 1 && f.ConnsATooth > 1 {
-		c.say(-2, "all of it comes from one client")
+		c.say(-1, "all of it comes from one client")
 	}
 	switch {
 	case c.Kind == HotKey && s.hot:

@@ -3,9 +3,11 @@ package attribute
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"time"
 
 	"github.com/herdscan/herdscan/comb"
+	"github.com/herdscan/herdscan/cronlint"
 )
 
 // warmUps weighs a job that fires with the teeth as one that writes keys, for
@@ -13,7 +15,10 @@ import (
 func (a *analyser) warmUps(s *subject, j *job) []Suspect {
 	bare := j.newSuspect(s, WarmUp)
 	a.weighFires(s, &bare, j)
-	bare.say(-2, "no cache shows keys that it writes")
+	bare.say(-8, "no cache shows keys that it writes")
+	if w := warms(bare.Entries[0]); w != "" {
+		bare.say(5, "its command speaks of it (%s)", w)
+	}
 	s.weighMisses(&bare)
 	out := []Suspect{bare}
 	for i := range a.groups {
@@ -40,6 +45,13 @@ func (a *analyser) warmUps(s *subject, j *job) []Suspect {
 		out = append(out, c)
 	}
 	return out
+}
+
+var warmWords = regexp.MustCompile(`(?i)warm|cache|prime|preload|prefetch|refresh|regenerat|rebuild`)
+
+// warms returns the word by which a job says that it fills a cache.
+func warms(e *cronlint.Entry) string {
+	return warmWords.FindString(e.Command + " " + cronlint.JobName(e))
 }
 
 // bornBy returns the time to live with which a job would have written most of
