@@ -16,7 +16,7 @@ type Change struct {
 	Status  string `json:"status"` // "gone", "smaller", "unchanged", "worse", "new", "unknown"
 	Rule    string `json:"rule"`
 	Subject string `json:"subject"`
-	Why     string `json:"why,omitempty"` // of "unknown": why it can't be told
+	Why     string `json:"why,omitempty"` // of "unknown" and of some others
 	Before  *Size  `json:"before,omitempty"`
 	After   *Size  `json:"after,omitempty"`
 
@@ -48,10 +48,16 @@ func Compare(version string, old, next *Document) *Document {
 	taken := map[*Finding]bool{}
 	for _, before := range herdsOf(old) {
 		after := match(before, next, taken)
+		c := change(before, after, next)
+		if after == nil && c.Status == "gone" {
+			if after = leftOver(before, next, taken); after != nil {
+				c.Status, c.Why, c.After = "smaller", "it comes once, and no more at a period", sizeOf(after)
+			}
+		}
 		if after != nil {
 			taken[after] = true
 		}
-		d.Comparison = append(d.Comparison, change(before, after, next))
+		d.Comparison = append(d.Comparison, c)
 	}
 	for _, after := range herdsOf(next) {
 		if !taken[after] {
@@ -118,6 +124,21 @@ func match(f *Finding, d *Document, taken map[*Finding]bool) *Finding {
 		}
 	}
 	return best
+}
+
+// leftOver finds what is left of a comb whose period is gone: the same
+// statements that come together once, as at a deploy.
+func leftOver(f *Finding, d *Document, taken map[*Finding]bool) *Finding {
+	if f.Comb == nil {
+		return nil
+	}
+	for _, g := range herdsOf(d) {
+		if !taken[g] && g.Comb == nil && g.Herd == nil && len(g.Teeth) <= 2 &&
+			(g.Subject == f.Subject || memberOf(f.Subject, g) || memberOf(g.Subject, f)) {
+			return g
+		}
+	}
+	return nil
 }
 
 // memberOf says whether a statement or pattern takes part in a finding: its
@@ -245,7 +266,11 @@ func changed(c Change) Finding {
 func comparisonTable(cs []Change) Table {
 	t := Table{Columns: []string{"herd", "rule", "now", "before", "after"}, Left: []bool{true, true, true, true, true}}
 	for _, c := range cs {
-		t.Rows = append(t.Rows, []string{cut(c.Subject, rowWidth), c.Rule, c.Status, sizeText(c.Before), sizeText(c.After)})
+		after := sizeText(c.After)
+		if c.Status == "smaller" && c.Why != "" {
+			after += "; " + c.Why
+		}
+		t.Rows = append(t.Rows, []string{cut(c.Subject, rowWidth), c.Rule, c.Status, sizeText(c.Before), after})
 	}
 	return t
 }

@@ -15,10 +15,20 @@ func comparable(subject string, period time.Duration, height float64, severity s
 	if subject != "" {
 		d.Findings = []Finding{{
 			Rule: "HS501", Severity: severity, Subject: subject, Message: subject + " comes as a herd",
-			Comb: &Comb{PeriodNS: int64(period), Teeth: 20, Height: height}, Members: []string{"select b: 5 of 9 queries"},
+			Comb: &Comb{PeriodNS: int64(period), Teeth: 20, Height: height},
 		}}
+		if subject != "select c" {
+			d.Findings[0].Members = []string{"select b: 5 of 9 queries"}
+		}
 	}
 	d.Finish()
+	return d
+}
+
+// once makes the comb of a report a one-off tooth.
+func once(d *Document) *Document {
+	f := &d.Findings[0]
+	f.Rule, f.Comb, f.Teeth = "HS504", nil, []Tooth{{Count: 400}}
 	return d
 }
 
@@ -40,6 +50,8 @@ func TestCompare(t *testing.T) {
 		{"new", comparable("", 0, 0, "", 24), comparable("select a", hour, 400, "error", 24), "new", "1 new", "error"},
 		{"another period is another herd", comparable("select a", hour, 400, "warning", 240), comparable("select a", 24*hour, 400, "warning", 240), "new gone", "1 new, 1 gone", "warning"},
 		{"led by a member", comparable("select a", hour, 400, "warning", 24), comparable("select b", hour, 400, "warning", 24), "unchanged", "1 unchanged", ""},
+		{"a deploy's tooth is what is left", comparable("select a", hour, 400, "warning", 24), once(comparable("select a", hour, 0, "warning", 24)), "smaller", "1 smaller", ""},
+		{"a tooth of others is new", comparable("select a", hour, 400, "warning", 24), once(comparable("select c", hour, 0, "warning", 24)), "new gone", "1 new, 1 gone", "warning"},
 		{"too short to tell", comparable("select a", hour, 400, "warning", 24), comparable("", 0, 0, "", 2), "unknown", "can't be told", ""},
 		{"none", comparable("", 0, 0, "", 24), comparable("", 0, 0, "", 24), "", "no herd before and none after", ""},
 	} {
