@@ -31,15 +31,16 @@ var mayImport = map[string][]string{
 
 // soleUser names the only package that may use a library.
 var soleUser = map[string]string{
-	"github.com/spf13/cobra":            "cmd",
-	"github.com/redis/go-redis/v9":      "scan",
-	"github.com/go-sql-driver/mysql":    "querylog",
-	"github.com/olekukonko/tablewriter": "report",
-	"github.com/guptarohit/asciigraph":  "report",
-	"github.com/owenrumney/go-sarif/v3": "report",
-	"github.com/schollz/progressbar/v3": "cmd",
-	"github.com/knadh/koanf/v2":         "cmd",
-	"github.com/alicebob/miniredis/v2":  "cmd",
+	"github.com/spf13/cobra":              "cmd",
+	"github.com/redis/go-redis/v9":        "scan",
+	"github.com/go-sql-driver/mysql":      "querylog",
+	"github.com/olekukonko/tablewriter":   "report",
+	"github.com/guptarohit/asciigraph":    "report",
+	"github.com/owenrumney/go-sarif/v3":   "report",
+	"github.com/schollz/progressbar/v3":   "cmd",
+	"github.com/knadh/koanf/v2":           "cmd",
+	"github.com/alicebob/miniredis/v2":    "cmd",
+	"github.com/prometheus/client_golang": "watch",
 }
 
 func TestImports(t *testing.T) {

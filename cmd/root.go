@@ -41,6 +41,7 @@ func newRoot(env Env) *cobra.Command {
 		newLint(env),
 		newPlan(env),
 		newSpread(env),
+		newWatch(env),
 		newExplain(env),
 		newRules(env),
 		newDemo(env),

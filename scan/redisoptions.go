@@ -59,6 +59,9 @@ type Options struct {
 
 	// Progress is called now and then during Keys, from its goroutine, with the keys read and those expected.
 	Progress func(read, total uint64)
+	// Counted is called after each page, from the goroutine of Keys, with what the page has added to the server's
+	// counts of keyspace hits and misses.
+	Counted func(hits, misses uint64)
 }
 
 const (

@@ -143,6 +143,7 @@ func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) 
 	p := g.part
 	p.pages++
 	s.impact.PageKeys = g.count
+	s.counted(g)
 	for i, name := range g.names {
 		expire := g.expireMS[i]
 		switch {
@@ -171,6 +172,25 @@ func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) 
 		s.opts.Progress(s.read, max(s.total, s.read))
 	}
 	return nil
+}
+
+// counted tells what a page has added to the server's counts: a hit for each key that is there, a miss for each that
+// is not.
+func (s *sweep) counted(g *page) {
+	if s.opts.Counted == nil {
+		return
+	}
+	var hits, misses uint64
+	for i := range g.names {
+		switch g.expireMS[i] {
+		case Gone:
+			misses++
+		case denied, moved:
+		default:
+			hits++
+		}
+	}
+	s.opts.Counted(hits, misses)
 }
 
 // account sums up what the sweep cost.

@@ -2,9 +2,9 @@ package ttlhist
 
 import "github.com/herdscan/herdscan/comb/rule"
 
-// Rules returns the rules about keys in a cache, HS401 to HS409.
+// Rules returns the rules about keys in a cache, HS401 to HS411.
 func Rules() []rule.Rule {
-	return []rule.Rule{
+	return append([]rule.Rule{
 		{
 			ID: "HS401", Name: "expiry-herd", Severity: rule.Warning,
 			Title: "keys of one pattern expire together",
@@ -108,5 +108,5 @@ func Rules() []rule.Rule {
 			After:  "warm the most read v2 keys before the switch; switch at low traffic",
 			See:    []string{"HS401"},
 		},
-	}
+	}, liveRules()...)
 }

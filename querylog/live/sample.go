@@ -71,6 +71,8 @@ type watcher struct {
 	last map[string]digest
 	at   time.Time
 	seen map[process]bool
+
+	running []Running // of the last look
 }
 
 // digest is one row of events_statements_summary_by_digest.
@@ -185,6 +187,9 @@ func (w *watcher) processes(ctx context.Context) error {
 		return nil
 	})
 	w.seen = seen
+	for _, c := range same {
+		w.runs(&c.e, c.hosts)
+	}
 	if w.s.PerfSchema {
 		for _, c := range same {
 			c.e.Time = now
