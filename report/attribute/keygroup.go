@@ -187,7 +187,8 @@ func (k *keyGroup) phase(s *subject, back float64) (fit, bool) {
 
 // toothAt returns the tooth nearest to an instant: one of the log, or one that
 // its period puts before or after it, and how far off it may be. It is false
-// where the error grows beyond use.
+// where the error grows beyond use, and where the log is shorter than the time to
+// bridge: who knows whether the herd lived so long.
 func (s *subject) toothAt(at float64) (onset, tol float64, ok bool) {
 	base := max(s.res, 2*s.spread)
 	first, last := s.onsets[0], s.onsets[len(s.onsets)-1]
@@ -207,5 +208,5 @@ func (s *subject) toothAt(at float64) (onset, tol float64, ok bool) {
 		}
 	}
 	tol = base + 2*n*s.perErr + math.Sqrt(n)*s.spread
-	return near, tol, tol < s.period/4
+	return near, tol, tol < s.period/4 && n <= max(4, s.steps)
 }

@@ -1,6 +1,7 @@
 package attribute
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -125,7 +126,7 @@ func (w *world) decoys() {
 
 // fires lists the fires of a schedule in the log.
 func (w *world) fires(e *cronlint.Entry) []time.Time {
-	return slices.Collect(e.Schedule.Fires(w.from.Add(-time.Minute).In(time.UTC), w.from.Add(w.span)))
+	return slices.Collect(e.Schedule.Fires(w.from.Add(-time.Minute).In(cmp.Or(e.Zone, time.UTC)), w.from.Add(w.span)))
 }
 
 // batch is a job's work.

@@ -109,7 +109,7 @@ func (a *analyser) weighRest(s *subject, c *Suspect, g ttlGuess, j comb.Jitter) 
 		nats = -1
 	}
 	text := fmt.Sprintf("each period is a TTL of %s plus %s", dur(c.TTL), dur(seconds(max(rest, 0))))
-	if ratio, r := s.rebuildsIn(g.ttl); r > 0 && j.Fraction == 0 {
+	if ratio, r := s.rebuildsIn(g.ttl); r > s.slack()/2 && j.Fraction == 0 {
 		slack := s.slack() / r
 		times := fmt.Sprintf(", %.1f times the %s of a rebuild", ratio, dur(seconds(r)))
 		switch {
@@ -237,6 +237,9 @@ func (a *analyser) weighFit(s *subject, c *Suspect, k *keyGroup, ttl float64) {
 	f, ok := k.fitTo(s, ttl)
 	if !ok {
 		c.farSnapshot = true
+		if len(k.Teeth) > 0 || k.cross >= 0 {
+			c.say(2.5, "its keys die together in the snapshot too, which is too far from the log to compare the moments")
+		}
 		return
 	}
 	if s.hot && k.WithTTL > 3 && f.nats < 2 {

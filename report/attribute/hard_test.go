@@ -1,0 +1,113 @@
+package attribute
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/herdscan/herdscan/cronlint/schedule"
+)
+
+// atMinute moves the start of the log so that a second of it falls on a full
+// minute.
+func (w *world) atMinute(sec float64) {
+	w.from = w.from.Truncate(time.Minute).Add(-seconds(sec))
+	w.look = w.from.Add(w.span + 5*time.Second)
+}
+
+// everyHerd is a job on a timer that counts from a start of its own.
+func (w *world) everyHerd(every time.Duration) {
+	w.kind, w.name = Cron, "jobs/timer"
+	e := w.entry("jobs/timer", "0 0 1 1 *", "/opt/ship-parcels")
+	e.Schedule = &schedule.Schedule{Dialect: schedule.Robfig, Text: "@every " + every.String(), Interval: every}
+	for t := 17.0; t < w.span.Seconds(); t += every.Seconds() {
+		w.batch(w.at(t+0.3*w.Float64()), host(9), 30, "parcels")
+	}
+}
+
+// hardSimulations are cases in which the evidence is thin or misleads. Where a
+// tie is all that can be said, the true kind must be one of the two.
+var hardSimulations = []struct {
+	name string
+	span time.Duration
+	tie  bool
+	run  func(w *world)
+}{
+	{"ttl of 60 s at :00, short log, whole seconds, no cache", 9 * time.Minute, true, func(w *world) {
+		w.coarse = true
+		w.atMinute(0)
+		w.ttlHerd(120, 60, 0.05+0.1*w.Float64(), false)
+	}},
+	{"ttl of 60 s at :00, short log, whole seconds", 9 * time.Minute, false, func(w *world) {
+		w.coarse = true
+		w.atMinute(0)
+		w.ttlHerd(120, 60, 0.05+0.1*w.Float64(), true)
+	}},
+	{"ttl of an hour, two days", 48 * time.Hour, false, func(w *world) { w.ttlHerd(120, 3600, 0.6+0.6*w.Float64(), true) }},
+	{"hourly cron of a zone at a half hour, two days", 48 * time.Hour, false, func(w *world) {
+		w.kind, w.name = Cron, "jobs/cron"
+		e := w.entry("jobs/cron", "0 * * * *", "/opt/ship-parcels")
+		e.Zone, _ = time.LoadLocation("Asia/Kolkata")
+		for _, f := range w.fires(e) {
+			w.batch(f.Add(seconds(0.1+w.Float64())), host(9), 40, "parcels")
+		}
+	}},
+	{"cron that sleeps a random half minute", 4 * time.Hour, false, func(w *world) { w.cronHerd(0, 30) }},
+	{"timer that counts from its own start", 3 * time.Hour, false, func(w *world) { w.everyHerd(7 * time.Minute) }},
+	{"snapshot a day after the log", 2 * time.Hour, false, func(w *world) {
+		w.ttlHerd(200, 300, 0.8, false)
+		w.name = "price:"
+		w.look = w.from.Add(w.span + 24*time.Hour)
+		for i := range 200 {
+			w.keys[fmt.Sprintf("price:%d", i)] = w.look.Add(seconds(60 + 3*w.Float64()))
+		}
+	}},
+	{"warm-up, no cache", 2 * time.Hour, true, func(w *world) { w.warmHerd(); clear(w.keys) }},
+	{"hot key among many of its pattern", 2 * time.Hour, false, func(w *world) {
+		w.hotHerd(300, 0.8, 120, false)
+		w.name = "rates"
+		w.keys["rates:eur"] = w.keys["rates:all"]
+		w.spreadKeys("rates:%d", 300, 300)
+	}},
+}
+
+func TestHardCases(t *testing.T) {
+	const n = 6
+	for _, sim := range hardSimulations {
+		t.Run(sim.name, func(t *testing.T) {
+			t.Parallel()
+			detected, right := 0, 0
+			for seed := range n {
+				w := newWorld(uint64(5000+seed), sim.span)
+				sim.run(w)
+				e := w.evidence()
+				v := tallest(e, Attribute(e))
+				if v == nil {
+					continue
+				}
+				detected++
+				best := v.Best()
+				ok := best.Kind == w.kind && strings.Contains(best.Name, w.name)
+				if !ok && sim.tie && v.Tied {
+					ok = slices.ContainsFunc(v.Suspects[:2], func(c Suspect) bool { return c.Kind == w.kind })
+				}
+				if ok {
+					right++
+					continue
+				}
+				t.Logf("seed %d: %s %q %.1f, want %s %q; %s", seed, best.Kind, best.Name, best.Nats, w.kind, w.name, short(e, v))
+				for _, c := range append(v.Suspects, v.Cleared...) {
+					if !strings.HasPrefix(c.Name, "decoys") && !c.refuted() || c.Kind == w.kind && strings.Contains(c.Name, w.name) {
+						t.Logf("   %s %q %.1f for %v against %v", c.Kind, c.Name, c.Nats, c.For, c.Against)
+					}
+				}
+			}
+			t.Logf("detected %d, right %d of %d", detected, right, n)
+			if right < detected-1 {
+				t.Errorf("right %d of %d", right, detected)
+			}
+		})
+	}
+}
