@@ -140,6 +140,18 @@ func Eventually(check func() error) error {
 	}
 }
 
+// AwaitLoaded waits until the server has read the dump that it was started with. Large ones take a while.
+func (s *Server) AwaitLoaded(t testing.TB) {
+	t.Helper()
+	const longest = 2 * time.Minute
+	for started := time.Now(); time.Since(started) < longest; time.Sleep(20 * time.Millisecond) {
+		if reply, err := command(s.Addr, "PING"); err == nil && reply == "+PONG" {
+			return
+		}
+	}
+	t.Fatalf("%s is still loading after %v", s.Addr, longest)
+}
+
 // Kill ends the server at once, as a crash would, and waits until it is gone.
 func (s *Server) Kill() {
 	s.kill.Do(func() { _ = s.cmd.Process.Kill() })

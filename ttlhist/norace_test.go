@@ -1,0 +1,5 @@
+//go:build !race
+
+package ttlhist_test
+
+const raceEnabled = false
