@@ -90,7 +90,7 @@ func newReport(env Env) *cobra.Command {
 	f.IntVar(&o.top, "top", 10, "show so many `rows` in each table")
 	_ = c.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(report.Langs(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("server", cobra.FixedCompletions([]string{"mysql", "mariadb", "tidb"}, cobra.ShellCompDirectiveNoFileComp))
-	o.out = addOutput(c, env, lintFormats...)
+	o.out = addOutput(c, env, "sarif")
 	return c
 }
 

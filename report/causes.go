@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// clearedRule is that of suspects that were cleared. The herds name them, so
-// text does not list them once more.
-const clearedRule = "HS603"
+// saidByHerds tells the rules about suspects that were cleared and sources that
+// are missing. The herds name them, so text does not list them once more.
+func saidByHerds(id string) bool { return id == "HS602" || id == "HS603" }
 
 // A saying is one line about whose a herd is; one that is under another gives
 // its reasons.

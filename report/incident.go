@@ -242,9 +242,9 @@ func (r *Incident) sourceFindings(res *attribute.Result) []Finding {
 	seen := map[string]bool{}
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		if key := f.Rule + f.Subject; f.Rule == "HS603" {
+		if key := f.Rule + "/" + aboutWhat(f); saidByHerds(f.Rule) {
 			if seen[key] {
-				continue // cleared for more than one herd: each says so itself
+				continue // it holds for more than one herd, and each says so itself
 			}
 			seen[key] = true
 		}
@@ -262,6 +262,15 @@ func (r *Incident) sourceFindings(res *attribute.Result) []Finding {
 		out = append(out, n)
 	}
 	return out
+}
+
+// aboutWhat is what a statement about sources is about: a suspect that is
+// cleared, or a source that is missing.
+func aboutWhat(f *attribute.Finding) string {
+	if f.Rule == "HS602" {
+		return f.Message
+	}
+	return f.Subject
 }
 
 // verdict is the last word: the cause of the worst herd, or why there is none.

@@ -32,7 +32,7 @@ func Markdown(w io.Writer, d *Document, clock Clock) error {
 		p("\n%s", mdTable(t))
 	}
 	for i := range d.Findings {
-		if f := &d.Findings[i]; f.SuppressedBy == "" {
+		if f := &d.Findings[i]; f.SuppressedBy == "" && !saidByHerds(f.Rule) {
 			p("%s", mdFinding(f))
 		}
 	}

@@ -26,7 +26,9 @@ func SARIF(w io.Writer, d *Document) error {
 	b.rules()
 	b.invocation()
 	for i := range d.Findings {
-		b.result(&d.Findings[i])
+		if f := &d.Findings[i]; f.hasFile() {
+			b.result(f)
+		}
 	}
 	report := sarif.NewReport()
 	report.AddRun(run)
@@ -100,7 +102,7 @@ func (b *sarifBuilder) result(f *Finding) {
 	if i, ok := b.index[f.Rule]; ok {
 		r.WithRuleIndex(i)
 	}
-	r.AddLocation(b.location(f.first()))
+	r.AddLocation(b.location(f.inFile()))
 	for i, l := range f.Related {
 		at := b.location(l).WithID(i + 1)
 		at.WithMessage(sarif.NewTextMessage(sarifText(l.Note)))
@@ -117,6 +119,17 @@ func (b *sarifBuilder) result(f *Finding) {
 	}
 	b.run.AddResult(r)
 }
+
+// inFile is the place of a finding: its own, or that of the cause which the
+// evidence points at. A herd in a log or a cache has no other.
+func (f *Finding) inFile() Location {
+	if len(f.Locations) == 0 && len(f.Causes) > 0 && len(f.Causes[0].Locations) > 0 {
+		return f.Causes[0].Locations[0]
+	}
+	return f.first()
+}
+
+func (f *Finding) hasFile() bool { return f.inFile().File != "" }
 
 func (b *sarifBuilder) suppress(r *sarif.Result, f *Finding) {
 	if b.baselined {

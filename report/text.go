@@ -40,7 +40,7 @@ func Text(w io.Writer, d *Document, style Style) error {
 		t.keep(table.render(t.w, style.Width))
 	}
 	for i := range d.Findings {
-		if f := &d.Findings[i]; f.SuppressedBy == "" && f.Rule != clearedRule {
+		if f := &d.Findings[i]; f.SuppressedBy == "" && !saidByHerds(f.Rule) {
 			t.blank()
 			t.finding(f)
 		}
