@@ -102,6 +102,9 @@ func (a *analyser) oneHerd(i, j int) bool {
 	if x.missing || y.missing || !shareStatement(x, y) {
 		return false
 	}
+	if x.comb != nil && y.comb != nil && x.hot != y.hot {
+		return false // many keys and one hot key: two forms, two cures
+	}
 	if x.comb != nil && y.comb != nil && math.Abs(x.period/y.period-1) > 0.04 {
 		return false
 	}
