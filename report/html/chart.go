@@ -43,10 +43,9 @@ type laneView struct {
 
 // A gridLine is a level of a plot.
 type gridLine struct {
-	Y      float64
-	TextY  float64
-	Label  string
-	Bottom bool
+	Y     float64
+	TextY float64
+	Label string
 }
 
 // A mark is an event, drawn through all rows. The label is left out where it
@@ -71,9 +70,10 @@ type moment struct {
 
 // Bounds of what one chart holds; what is beyond them is said.
 const (
-	maxLanes  = 24
-	maxPoints = 12_000 // values of one lane
-	maxEvents = 200
+	maxLanes   = 24
+	maxPoints  = 8_000 // values of one lane of the whole run
+	herdPoints = 3_000 // and of the lanes of one herd
+	maxEvents  = 200
 )
 
 const (
@@ -102,7 +102,7 @@ func kindClass(kind string) string {
 	return "other"
 }
 
-func timelineChart(t *report.Timeline, title string, clock report.Clock) *chart {
+func timelineChart(t *report.Timeline, title string, points int, clock report.Clock) *chart {
 	if t == nil || !t.To.After(t.From) || len(t.Lanes) == 0 {
 		return nil
 	}
@@ -117,7 +117,7 @@ func timelineChart(t *report.Timeline, title string, clock report.Clock) *chart 
 			name: in.Name, kind: in.Kind, unit: in.Unit, step: float64(in.StepNS) / 1e6,
 			at: in.At, n: in.N, text: in.Text,
 		}
-		l = l.sound().thinned(maxPoints)
+		l = l.sound().thinned(points)
 		widest = max(widest, l.step)
 		c.add(laneHeight, l)
 	}
@@ -128,21 +128,35 @@ func timelineChart(t *report.Timeline, title string, clock report.Clock) *chart 
 	return c.finish()
 }
 
-// sound drops what does not fit together in a lane from elsewhere.
+// sound drops what does not fit together in a lane from elsewhere: values
+// without a place, that are no numbers, or that are not in the order of time.
 func (l lane) sound() lane {
-	n := min(len(l.at), len(l.n))
-	if l.kind == "events" && len(l.n) == 0 {
-		n = len(l.at)
-		l.n = make([]float64, n)
-		for i := range l.n {
-			l.n[i] = 1
+	out := l
+	out.at, out.n, out.text = nil, nil, nil
+	for i, at := range l.at {
+		n := 1.0 // of an event
+		if i < len(l.n) {
+			n = l.n[i]
+		} else if l.kind != "events" {
+			break
+		}
+		last := len(out.at) - 1
+		if at < 0 || math.IsNaN(n) || math.IsInf(n, 0) || last >= 0 && at < out.at[last] {
+			continue
+		}
+		if last >= 0 && at == out.at[last] && l.kind != "events" {
+			out.n[last] = max(out.n[last], n)
+			continue
+		}
+		out.at, out.n = append(out.at, at), append(out.n, n)
+		if i < len(l.text) {
+			out.text = append(out.text, l.text[i])
 		}
 	}
-	l.at, l.n = l.at[:n], l.n[:n]
-	if l.step <= 0 {
-		l.step = 1000
+	if out.step <= 0 {
+		out.step = 1000
 	}
-	return l
+	return out
 }
 
 func graphChart(g report.Graph, clock report.Clock) *chart {
@@ -165,7 +179,7 @@ func graphChart(g report.Graph, clock report.Clock) *chart {
 	if step > 1000 {
 		c.Caption += " · each step of " + report.Dur(millis(step)) + " shows its busiest second"
 	}
-	c.add(tallHeight, dense(g.Title, kind, g.Unit, step, g.Values))
+	c.add(tallHeight, dense(kindNames[kind], kind, g.Unit, step, g.Values))
 	return c.finish()
 }
 
@@ -180,7 +194,7 @@ func foldChart(f *report.Fold, clock report.Clock) *chart {
 	}
 	c.LeftOut = max(len(f.Lanes)-maxLanes, 0)
 	for _, in := range f.Lanes[:min(len(f.Lanes), maxLanes)] {
-		c.add(laneHeight, dense(in.Name, in.Kind, in.Unit, float64(f.StepNS)/1e6, in.N).thinned(maxPoints))
+		c.add(laneHeight, dense(in.Name, in.Kind, in.Unit, float64(f.StepNS)/1e6, in.N).thinned(herdPoints))
 	}
 	return c.finish()
 }
@@ -194,8 +208,8 @@ func curveChart(v *report.Curve, title string, clock report.Clock) *chart {
 		Title: title, axis: aheadAxis, span: step * float64(max(len(v.Before), len(v.After))),
 		zone: zoneOf(clock), clock: clock, Caption: "one tooth, from its onset, per step of " + report.Dur(time.Duration(v.StepNS)),
 	}
-	c.add(110, dense("before", "before", v.Unit, step, v.Before).thinned(maxPoints/4),
-		dense("after", "after", v.Unit, step, v.After).thinned(maxPoints/4))
+	c.add(110, dense("before", "before", v.Unit, step, v.Before).thinned(herdPoints),
+		dense("after", "after", v.Unit, step, v.After).thinned(herdPoints))
 	return c.finish()
 }
 
@@ -257,16 +271,24 @@ func (c *chart) peakText(l lane) string {
 		return "none"
 	}
 	if c.mean {
-		return "mean, highest " + report.Float(n) + " " + l.unit
+		return "mean, highest " + amount(n, l.unit)
 	}
-	return "busiest " + report.Float(n) + " " + l.unit
+	return "busiest " + amount(n, l.unit)
+}
+
+// amount writes a value with its unit.
+func amount(n float64, unit string) string {
+	if n == 1 && !strings.ContainsAny(unit, "/ ") {
+		return report.Count(1, unit)
+	}
+	return report.Float(n) + " " + unit
 }
 
 func (c *chart) moment(l lane) moment {
 	n, at := l.peak()
 	m := moment{Lane: l.name, Kind: kindName(l.kind), Value: "none", At: "—", Active: report.Int(len(l.at))}
 	if n > 0 {
-		m.Value = report.Float(n) + " " + l.unit
+		m.Value = amount(n, l.unit)
 		m.At = c.timeText(float64(at) * l.step)
 	}
 	return m
@@ -347,7 +369,7 @@ func grid(peak float64, height int) []gridLine {
 		return lines
 	}
 	step := math.Pow(10, math.Floor(math.Log10(peak)))
-	for _, f := range []float64{0.2, 0.25, 0.5, 1} {
+	for _, f := range []float64{0.25, 0.5, 1, 2, 2.5} {
 		if peak/(step*f) <= 4.5 {
 			step *= f
 			break

@@ -64,6 +64,32 @@ func holdsText(t reflect.Type) bool {
 	}
 }
 
+// textSize is how many bytes of text a value holds.
+func textSize(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return textSize(v.Elem())
+		}
+	case reflect.Slice:
+		if holdsText(v.Type().Elem()) {
+			for i := range v.Len() {
+				n += textSize(v.Index(i))
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				n += textSize(v.Field(i))
+			}
+		}
+	default:
+	}
+	return n
+}
+
 func cleanLines(text string) string {
 	if !strings.ContainsAny(text, "\n\t") {
 		return report.Clean(text)

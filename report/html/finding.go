@@ -18,6 +18,7 @@ type finding struct {
 	Rules     []string
 	Herd      bool // it stands with its picture, suspects and fixes
 	Open      bool
+	Brief     bool // it is said in one line
 	Facts     []fact
 	Charts    []*chart
 	Suspects  []suspect
@@ -37,6 +38,7 @@ type suspect struct {
 	Word, Kind string
 	Fit        string
 	Width      float64 // of the bar, in percent
+	Places     []string
 }
 
 type remedy struct {
@@ -45,11 +47,12 @@ type remedy struct {
 	Verdict string // "helps", ...
 	Tone    string
 	Effects []string
-	Before  string
-	After   string
-	Bar     float64 // what is left of the peak, in percent
-	Chart   *chart
-	First   bool
+	// Bar is what is left of the peak, in percent, where it is Measured.
+	Measured bool
+	Bar      float64
+	Chart    *chart
+	First    bool
+	Mono     bool
 }
 
 // markedLine is the line of a file, cut where the mark begins and ends.
@@ -91,6 +94,9 @@ func newFinding(f *report.Finding, id string, clock report.Clock) *finding {
 		v.Ruled = append(v.Ruled, newSuspect(c, "Cleared"))
 	}
 	v.Fixes = fixes(f)
+	if f.Excerpt != nil && len(v.Fixes) > 0 {
+		v.Fixes[0].inSyntax()
+	}
 	return v
 }
 
@@ -110,7 +116,7 @@ func (f *finding) draw(from, to time.Time, clock report.Clock) {
 		}
 	}
 	if f.Timeline != nil {
-		add(timelineChart(f.Timeline, "On one clock", clock))
+		add(timelineChart(f.Timeline, "On one clock", herdPoints, clock))
 	} else {
 		add(teethChart(f.Finding, from, to, clock))
 	}
@@ -171,7 +177,20 @@ func newSuspect(c report.Cause, word string) suspect {
 	if name, ok := causeNames[c.Kind]; ok {
 		s.Kind = name
 	}
+	for _, l := range c.Locations {
+		if at := placeOf(l); at != c.Suspect {
+			s.Places = append(s.Places, at)
+		}
+	}
 	return s
+}
+
+func placeOf(l report.Location) string {
+	at := fmt.Sprintf("%s:%d", l.File, l.Line)
+	if l.Note != "" {
+		at += " (" + l.Note + ")"
+	}
+	return at
 }
 
 var remedyNames = map[string]string{
@@ -228,11 +247,23 @@ func firstFix(f *report.Finding, same int) remedy {
 		}
 	}
 	v := newRemedy(r)
-	v.First, v.Effects = true, f.Fix.Effects
+	v.First = true
+	if len(f.Fix.Effects) > 0 {
+		v.Effects = f.Fix.Effects
+	}
 	if same < 0 {
 		v.Title, v.Verdict = "", ""
 	}
 	return v
+}
+
+// inSyntax is for the fix of a line in a file: what it says is in the syntax
+// of that file. Where there are several lines, the text is but the first.
+func (r *remedy) inSyntax() {
+	r.Mono = true
+	if r.Code != "" {
+		r.Text = r.Code
+	}
 }
 
 func newRemedy(r report.Remedy) remedy {
@@ -247,7 +278,8 @@ func newRemedy(r report.Remedy) remedy {
 		v.Verdict, v.Tone = h[0], h[1]
 	}
 	if e := r.Effect; e != nil && e.PeakBefore > 0 && !math.IsInf(e.PeakBefore, 0) {
-		v.Before, v.After = report.Float(e.PeakBefore), report.Float(e.PeakAfter)
+		v.Effects = []string{"busiest " + report.Float(e.PeakBefore) + " → " + report.Float(e.PeakAfter) + " " + e.Unit}
+		v.Measured = true
 		v.Bar = round(min(max(e.PeakAfter/e.PeakBefore, 0), 1)*100, 1)
 	}
 	return v
@@ -279,11 +311,7 @@ func places(f *report.Finding) (all []string) {
 		if i == maxPlaces {
 			break
 		}
-		s := fmt.Sprintf("%s:%d", l.File, l.Line)
-		if l.Note != "" {
-			s += " (" + l.Note + ")"
-		}
-		all = append(all, s)
+		all = append(all, placeOf(l))
 	}
 	total := len(f.Related)
 	if f.Excerpt != nil {

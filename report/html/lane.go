@@ -2,7 +2,6 @@ package html
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -143,7 +142,7 @@ type laneData struct {
 }
 
 func (l lane) data() laneData {
-	d := laneData{Name: l.name, Kind: l.kind, Unit: l.unit, Step: l.step, Text: l.text, At: slices.Clone(l.at), N: make([]float64, len(l.n))}
+	d := laneData{Name: l.name, Kind: l.kind, Unit: l.unit, Step: l.step, Text: l.text, At: append([]int64{}, l.at...), N: make([]float64, len(l.n))}
 	for i := len(d.At) - 1; i > 0; i-- {
 		d.At[i] -= d.At[i-1]
 	}

@@ -3,6 +3,8 @@ package html
 import (
 	"fmt"
 	"html/template"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +35,7 @@ type page struct {
 	Coverage  []coverage
 
 	Suppressed int
+	Brief      int // findings that are there in one line
 }
 
 // A chip is one count of the verdict.
@@ -52,11 +55,15 @@ type table struct {
 	Heatmaps []heatmap
 }
 
-// Bounds of what stands open on the page; the rest is folded, not left out.
+// Bounds of what stands open on the page.
 const (
 	maxTop   = 6  // findings in the verdict
-	maxHerds = 20 // findings with charts, suspects and remedies
+	maxHerds = 12 // findings with charts, suspects and remedies
 	maxOpen  = 24 // findings that are open in the list
+	// maxText is how many bytes of text the findings of the list may hold. Those
+	// after them are said in one line each, so that a page of thousands can be
+	// sent round.
+	maxText = 700_000
 )
 
 // marks say by shape what colours say, too.
@@ -101,8 +108,9 @@ func read(d *report.Document) (n uint64) {
 
 func chips(d *report.Document) (all []chip) {
 	add := func(n int, tone, plural string) {
-		if n > 0 {
-			all = append(all, chip{tone, marks[tone], report.Count(n, plural)})
+		// A verdict that is nothing but counts says them itself.
+		if text := report.Count(n, plural); n > 0 && !strings.Contains(d.Verdict, text) {
+			all = append(all, chip{tone, marks[tone], text})
 		}
 	}
 	add(d.Summary.Error, "error", "errors")
@@ -166,11 +174,31 @@ func (p *page) found(d *report.Document, clock report.Clock) {
 		}
 		p.Findings = append(p.Findings, v)
 	}
+	text := 0
 	for i, v := range p.Findings {
 		v.Open = i < maxOpen
+		if !v.Herd {
+			text += textSize(reflect.ValueOf(v.Finding))
+		}
+		if v.Brief = text > maxText; v.Brief {
+			p.Brief++
+		}
 	}
-	p.Top = p.Findings[:min(len(p.Findings), maxTop)]
+	p.Top = worstFirst(p.Findings)
 	p.MoreTop = len(p.Findings) - len(p.Top)
+}
+
+// worstFirst are the first few findings by severity.
+func worstFirst(all []*finding) []*finding {
+	rank := map[string]int{"error": 0, "warning": 1}
+	of := func(f *finding) int {
+		if r, ok := rank[f.Severity]; ok {
+			return r
+		}
+		return len(rank)
+	}
+	top := slices.SortedStableFunc(slices.Values(all), func(a, b *finding) int { return of(a) - of(b) })
+	return top[:min(len(top), maxTop)]
 }
 
 // spanOf is the time that the sources cover.
@@ -195,7 +223,7 @@ func spanOf(d *report.Document) (from, to time.Time) {
 // picture is the whole run: everything on one clock, then the graphs that the
 // text shows.
 func picture(d *report.Document, clock report.Clock) (all []*chart) {
-	if c := timelineChart(d.Timeline, "Everything on one clock", clock); c != nil {
+	if c := timelineChart(d.Timeline, "Everything on one clock", maxPoints, clock); c != nil {
 		all = append(all, c)
 	}
 	for _, g := range d.Graphs {
@@ -214,7 +242,7 @@ func (p *page) sections() (all []section) {
 	}
 	add(len(p.Picture) > 0, "picture", "Picture")
 	add(len(p.Herds) > 0, "herds", "Suspects and fixes")
-	add(len(p.Findings) > 0, "findings", "Findings")
+	add(true, "findings", "Findings")
 	add(len(p.Tables) > 0, "tables", "Tables")
 	add(len(p.Undecided) > 0, "undecided", "Undecided")
 	add(len(p.Notes) > 0, "notes", "Notes")

@@ -32,6 +32,10 @@
     if (x < 0.095) return String(Number(x.toPrecision(1)));
     return String(Number(x.toFixed(1)));
   }
+  function count(x, unit) {
+    if (x === 1 && /^[a-z]+s$/.test(unit)) unit = unit === 'queries' ? 'query' : unit.slice(0, -1);
+    return num(x) + ' ' + unit;
+  }
   function plain(x) { return String(Number(x.toFixed(2))); }
   function spanText(ms) {
     if (ms >= 2 * DAY) return plain(ms / DAY) + 'd';
@@ -56,6 +60,8 @@
     var at = null;      // where the cursor is, in ms from the start
     var pressed = null; // where a brush began
     var smallest = data.span;
+    var keyed = figure.classList.contains('keyed');
+    var showAll = figure.querySelector('[data-do="reset"]');
 
     data.rows.forEach(function (row) {
       row.lanes.forEach(function (lane) {
@@ -109,7 +115,7 @@
       if (!(peak > 0)) return [];
       var all = [peak], step = Math.pow(10, Math.floor(Math.log10(peak)));
       if (height < 100) return all;
-      var f = [0.2, 0.25, 0.5, 1].find(function (f) { return peak / (step * f) <= 4.5; }) || 1;
+      var f = [0.25, 0.5, 1, 2, 2.5].find(function (f) { return peak / (step * f) <= 4.5; });
       for (var n = step * f; n < peak * 0.85; n += step * f) all.push(n);
       return all;
     }
@@ -120,18 +126,15 @@
       drawn.forEach(function (list) { list.forEach(function (s) { peak = Math.max(peak, s.n); }); });
       var area = svg.querySelector('.area');
       area.setAttribute('viewBox', '0 0 ' + w + ' ' + row.height);
-      var paths = {};
-      area.querySelectorAll('path').forEach(function (p, i) { paths[i] = p; });
-      var next = 0;
+      var paths = area.querySelectorAll('path'), next = 0;
       row.lanes.forEach(function (lane, i) {
-        if (lane.kind === 'events' || lane.at.length === 0) return;
-        paths[next++].setAttribute('d', path(drawn[i], peak, row.height));
+        if (lane.kind !== 'events') paths[next++].setAttribute('d', path(drawn[i], peak, row.height));
       });
       var grid = empty(svg.querySelector('.grid')), text = empty(svg.querySelector('.levels'));
       levels(peak, row.height).forEach(function (n) {
         var y = row.height - n / peak * (row.height - HEADROOM);
         grid.appendChild(el('line', { x1: 0, x2: '100%', y1: y, y2: y }));
-        text.appendChild(el('text', { x: 4, y: y - 3 }, num(n)));
+        text.appendChild(el('text', { x: keyed ? '100%' : 4, y: y - 3 }, num(n)));
       });
     }
 
@@ -209,7 +212,7 @@
       var w = Math.round(width());
       svgs.forEach(function (svg, i) { drawRow(svg, data.rows[i], w); drawMarks(svg, data.rows[i]); });
       drawTicks(w);
-      figure.querySelector('[data-do="reset"]').disabled = !zoomed();
+      if (showAll) showAll.disabled = !zoomed();
       figure.dataset.from = view.from;
       figure.dataset.to = view.to;
     }
@@ -282,7 +285,7 @@
             if (i >= 0) tipRow((lane.text && lane.text[i]) || lane.name, parts(data.from + lane.at[i] * lane.step).time);
             return;
           }
-          var value = i < 0 ? '0' : num(lane.n[i]) + ' ' + lane.unit;
+          var value = i < 0 ? '0' : count(lane.n[i], lane.unit);
           if (i >= 0 && data.axis === 'clock') value += ' at ' + parts(data.from + lane.at[i] * lane.step).time;
           if (i >= 0 && data.axis !== 'clock') value += ' at ' + (data.axis === 'offset' ? signed(lane.at[i] * lane.step - data.span / 2) : '+' + spanText(lane.at[i] * lane.step));
           tipRow(lane.name, value);
@@ -419,6 +422,19 @@
     input.closest('.filter').hidden = items.length < 10;
   }
 
+  // Times in the text say, when pointed at, what the reader's clock showed.
+  function times() {
+    document.addEventListener('pointerover', function (e) {
+      var t = e.target.closest && e.target.closest('time[datetime]');
+      if (!t || t.dataset.told) return;
+      t.dataset.told = 'yes';
+      var d = new Date(t.dateTime);
+      if (isNaN(d)) return;
+      var utc = d.toISOString().slice(0, 19).replace('T', ' ') + ' UTC';
+      t.title = d.getTimezoneOffset() === 0 ? utc : utc + ' · ' + d.toLocaleString() + ' your time';
+    });
+  }
+
   // A link to a finding opens it.
   function openTarget() {
     var t = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -440,6 +456,7 @@
   copyButtons();
   filter();
   printing();
+  times();
   addEventListener('hashchange', openTarget);
   openTarget();
 })();
