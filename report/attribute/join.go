@@ -19,7 +19,7 @@ func (a *analyser) join() {
 			continue
 		}
 		for j := range vs {
-			if j != i && vs[j].Cache < 0 && a.leads(j, i) && a.oneHerd(i, j) && (vs[i].Same < 0 || vs[j].Finding < vs[vs[i].Same].Finding) {
+			if j != i && vs[j].Cache < 0 && a.leads(j, i) && a.oneHerd(i, j) && a.nearer(i, j, vs[i].Same) {
 				vs[i].Same = j
 			}
 		}
@@ -38,6 +38,19 @@ func (a *analyser) join() {
 	for i := range vs {
 		vs[i].Layers = a.layers(i)
 	}
+}
+
+// nearer says whether herd i is rather a part of j than of another: of one with
+// the same texture, then of the one named first.
+func (a *analyser) nearer(i, j, other int) bool {
+	if other < 0 {
+		return true
+	}
+	like, otherLike := a.subjects[j].hot == a.subjects[i].hot, a.subjects[other].hot == a.subjects[i].hot
+	if like != otherLike {
+		return like
+	}
+	return a.subjects[j].finding < a.subjects[other].finding
 }
 
 // joinKeys takes a herd of keys for the cause of the herd of the log that names
@@ -127,18 +140,34 @@ func shareStatement(x, y *subject) bool {
 // that take different times to rebuild drift apart, by the difference of the
 // periods a tooth.
 func (s *subject) inTeeth(o *subject) (n int) {
+	apart := 0.0
+	if p := s.pace(); p > 0 && o.comb != nil && math.Abs(p/o.period-1) < 0.04 {
+		apart = math.Abs(p-o.period) * o.steps
+	}
 	for _, t := range s.onsets {
 		if slices.ContainsFunc(o.onsets, func(at float64) bool {
-			apart := 0.0
-			if s.comb != nil && o.comb != nil {
-				apart = math.Abs(s.period-o.period) * o.steps
-			}
 			return t >= at-s.width-2*s.res-apart && t <= at+o.width+2*s.res+apart
 		}) {
 			n++
 		}
 	}
 	return n
+}
+
+// pace is the period of the teeth, or about it where they have none that the
+// detector vouches for; 0 for fewer than three.
+func (s *subject) pace() float64 {
+	if s.comb != nil {
+		return s.period
+	}
+	var gaps []float64
+	for i := 1; i < len(s.onsets); i++ {
+		gaps = append(gaps, s.onsets[i]-s.onsets[i-1])
+	}
+	if len(gaps) < 2 {
+		return 0
+	}
+	return median(gaps)
 }
 
 // agree gives the parts of one herd the same cause: the weaker part takes the
@@ -171,20 +200,32 @@ func (a *analyser) agree(i, head int) {
 }
 
 // layers tells the two forms of a comb apart: many keys that die together, and
-// one hot key among them.
+// one hot key that dies with them.
 func (a *analyser) layers(i int) []Layer {
 	s := &a.subjects[i]
-	if s.comb == nil || s.cache >= 0 || a.out.Verdicts[i].Same >= 0 {
+	if s.comb == nil || a.out.Verdicts[i].Same >= 0 {
 		return nil
 	}
 	if k := a.out.Verdicts[i].Best().Kind; k != TTL && k != HotKey && k != WarmUp {
 		return nil
 	}
-	hot := map[uint64]bool{}
-	var out []Layer
+	hot, one := a.hotLayers(s)
+	many := s.manyLayers(hot, a.out.Verdicts[i].Best().Kind == HotKey)
+	if len(one) == 0 || len(many) == 0 {
+		return nil // one form only
+	}
+	if s.hot {
+		return append(one, many...)
+	}
+	return append(many, one...)
+}
+
+// hotLayers lists the stampedes on one text that come with the teeth of s.
+func (a *analyser) hotLayers(s *subject) (hot map[uint64]bool, out []Layer) {
+	hot = map[uint64]bool{}
 	for j := range a.subjects {
 		o := &a.subjects[j]
-		if o.log == nil || o.log.Rule != "HS502" || o.severity < rule.Warning || !shareStatement(o, s) || 2*o.inTeeth(s) < len(o.onsets) {
+		if o.log == nil || o.log.Rule != "HS502" || o.severity < rule.Warning || len(o.log.Bursts) == 0 || len(o.onsets) < 2 || 2*o.inTeeth(s) < len(o.onsets) {
 			continue
 		}
 		m := &o.log.Members[0]
@@ -192,27 +233,30 @@ func (a *analyser) layers(i int) []Layer {
 		copies := o.log.Bursts[0].Count
 		out = append(out, Layer{
 			Kind: HotKey, Subject: m.Shape, Member: member(s, m.Hash), Copies: copies,
-			Why: fmt.Sprintf("up to %d copies of one text in a tooth: one key, which jitter does not help", copies),
+			Why: fmt.Sprintf("one hot key: up to %d copies of one text at once, of the statement %s; jitter does not help it", copies, m.Shape),
 		})
 	}
-	var many []Layer
-	for n, m := range s.log.Members {
+	return hot, out
+}
+
+// manyLayers lists the statements of s that ask for many values.
+func (s *subject) manyLayers(hot map[uint64]bool, hotKey bool) (out []Layer) {
+	for n := range s.log.Members {
+		m := &s.log.Members[n]
 		each := float64(m.Count) / float64(s.teeth())
-		if m.Follower || hot[m.Hash] || each < 7 || s.hot && len(hot) == 0 || !isRead(&s.log.Members[n]) {
+		if hot[m.Hash] || !isRead(m) || each < 7 || hotKey && len(hot) == 0 {
 			continue
 		}
-		many = append(many, Layer{
-			Kind: TTL, Subject: m.Shape, Member: n, Texts: s.log.Texts,
-			Why: fmt.Sprintf("%.0f statements a tooth without one text that stands out: many keys, which one lock does not help", each),
-		})
+		l := Layer{
+			Kind: TTL, Subject: m.Shape, Member: n,
+			Why: fmt.Sprintf("many keys: %.0f statements a tooth and no text that stands out, of the statement %s; one lock does not help them", each, m.Shape),
+		}
+		if len(s.log.Members) == 1 {
+			l.Texts = s.log.Texts
+		}
+		out = append(out, l)
 	}
-	if len(out) == 0 || len(many) == 0 {
-		return nil // one form only
-	}
-	if s.hot {
-		return append(out, many...)
-	}
-	return append(many, out...)
+	return out
 }
 
 // member is the position of a statement in a herd, -1 if it is not there.

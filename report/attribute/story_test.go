@@ -80,6 +80,12 @@ func TestStory(t *testing.T) {
 	if v := &r.Verdicts[hot]; !strings.Contains(v.Best().Name, "price:") {
 		t.Errorf("hot key: %q", v.Best().Name)
 	}
+	if l := r.Verdicts[ttl].Layers; len(l) != 2 || l[0].Kind != TTL || l[1].Kind != HotKey || l[1].Copies < 300 {
+		t.Errorf("layers %+v", l)
+	}
+	if v := &r.Verdicts[len(r.Verdicts)-1]; v.Cache < 0 && v.Same != hot {
+		t.Errorf("the stampede is part of %d, not of the hot key's comb", v.Same)
+	}
 	decoy := r.Verdicts[ttl].Cleared
 	i := slices.IndexFunc(decoy, func(c Suspect) bool { return c.Name == "deploy/crontab:1" })
 	if i < 0 || !strings.Contains(decoy[i].Against[0], "drift") {

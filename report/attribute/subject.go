@@ -55,7 +55,7 @@ func (a *analyser) findSubjects() []subject {
 	if a.Log != nil {
 		for i := range a.Log.Findings {
 			f := &a.Log.Findings[i]
-			if f.Rule == "HS507" || f.Artefact || len(f.Causes) == 0 {
+			if f.Rule == "HS507" || f.Artefact || len(f.Causes) == 0 || len(f.Teeth) == 0 && f.Rule != "HS506" {
 				continue
 			}
 			out = append(out, a.logSubject(i, f))
@@ -78,6 +78,9 @@ func (a *analyser) logSubject(i int, f *querylog.Finding) subject {
 		finding: i, cache: -1, severity: f.Severity, log: f, comb: f.Comb, start: a.Log.From,
 		span: a.Log.To.Sub(a.Log.From).Seconds(), res: max(a.Log.Resolution, comb.FineBin).Seconds(),
 		missing: f.Rule == "HS506", storm: f.Rule == "HS505",
+	}
+	if s.comb != nil && (s.comb.Period <= 0 || len(f.Teeth) < 2) {
+		s.comb = nil // a herd of an unfinished summary: no train of teeth
 	}
 	for _, t := range f.Teeth {
 		s.onsets = append(s.onsets, t.At.Sub(s.start).Seconds())

@@ -133,7 +133,10 @@ func (c *Suspect) phrase() string {
 		if name == "" {
 			return "one hot key" + ttl + " that every reader rebuilds"
 		}
-		return "a hot key among " + name + ttl + " that every reader rebuilds"
+		if strings.Contains(name, "*") {
+			return "a hot key among " + name + ttl + " that every reader rebuilds"
+		}
+		return "the hot key " + name + ttl + " that every reader rebuilds"
 	case WarmUp:
 		if name == "" {
 			return "a schedule that refills a cache with one TTL"
