@@ -41,16 +41,17 @@ func (b *board) findTeeth(row *ttlhist.Group) (why string) {
 	if !row.Judged {
 		return fmt.Sprintf("%d keys with a TTL: too few to judge (need 20)", row.WithTTL)
 	}
-	wide := row.Bin.Milliseconds() - 1 // a tooth ends with its last bin, wherever in it
+	last := 0
 	for _, t := range row.Teeth {
 		if t.To.Before(b.p.Now) {
 			continue
 		}
-		from, _ := slices.BinarySearchFunc(b.keys, t.From.UnixMilli(), byExpiry)
-		to, _ := slices.BinarySearchFunc(b.keys, t.To.UnixMilli()+wide+1, byExpiry)
-		if from == to {
+		from, _ := slices.BinarySearchFunc(b.keys, t.From.Add(-edge).UnixMilli(), byExpiry)
+		to, _ := slices.BinarySearchFunc(b.keys, t.To.Add(row.Bin+edge).UnixMilli(), byExpiry)
+		if from = max(from, last); from >= to {
 			continue
 		}
+		last = to
 		b.p.Teeth = append(b.p.Teeth, Tooth{Tooth: t})
 		b.span = append(b.span, [2]int{from, to})
 	}
@@ -59,6 +60,10 @@ func (b *board) findTeeth(row *ttlhist.Group) (why string) {
 	}
 	return ""
 }
+
+// edge is how far beyond its bounds a tooth is taken: the scan that finds it
+// may cut off its thin ends.
+const edge = time.Second
 
 func byExpiry(k collected, ms int64) int { return cmp.Compare(k.at, ms) }
 
@@ -87,28 +92,30 @@ func (b *board) choose() (why string) {
 	return ""
 }
 
-// forJitter lays each tooth out evenly in a window that begins as much before
-// its first key as the jitter allows and, where keys may live longer, ends as
-// much after its last. Keys keep their order. None gets an expiry before the
-// floor nor, unless it may live longer, after its own.
+// forJitter lays each tooth out evenly over its own width and the time before
+// it that the jitter allows; where keys may live longer, as much time after it
+// too. Keys keep their order. None gets an expiry before the floor nor, unless
+// it may live longer, after its own.
 func (b *board) forJitter() {
-	p := b.p
-	reach := int64(p.Jitter * float64(p.TTL.Milliseconds()))
+	reach := int64(b.p.Jitter * float64(b.p.TTL.Milliseconds()))
+	floor := b.p.Floor.UnixMilli()
 	for i, s := range b.span {
-		from := max(p.Teeth[i].Tooth.From.UnixMilli()-reach, p.Floor.UnixMilli())
-		to := b.keys[s[1]-1].at
-		if p.AllowLonger {
-			to += reach
+		r := run{s[0], s[1]}
+		for r.from < r.to && b.tooLate(r.from) {
+			r.from++
 		}
-		n := float64(s[1] - s[0])
-		for k := s[0]; k < s[1]; k++ {
-			at := from + int64(float64(to-from)*(float64(k-s[0])+0.5)/n)
-			if p.AllowLonger || at < b.keys[k].at {
-				b.now[k] = at
-			}
-			if b.tooLate(k) {
-				b.now[k] = b.keys[k].at
-			}
+		if r.from == r.to {
+			continue
+		}
+		from := max(b.p.Teeth[i].Tooth.From.UnixMilli()-reach, floor)
+		length := float64(b.keys[r.to-1].at - from)
+		if !b.p.AllowLonger {
+			b.packBehind(r, length/float64(r.to-r.from), float64(from))
+			continue
+		}
+		step := (length + float64(reach)) / float64(r.to-r.from)
+		for k := r.from; k < r.to; k++ {
+			b.now[k] = from + int64(step*(float64(k-r.from)+0.5))
 		}
 	}
 }
@@ -116,16 +123,16 @@ func (b *board) forJitter() {
 // tooLate tells of a key that dies before anything can be done.
 func (b *board) tooLate(k int) bool { return b.keys[k].at <= b.p.Floor.UnixMilli() }
 
-// forTarget finds the smallest spread: the highest rate at which the keys of
-// the teeth may follow each other so that no second has more than the target.
-// It is below the target only as far as other keys of the pattern die in
-// between. Teeth that are no higher than the target stay.
+// forTarget finds the smallest spread by which no second has more keys than the
+// target: the keys that have to make room follow each other at the target's
+// rate. It is a little lower only where other keys of the pattern die in
+// between.
 func (b *board) forTarget() {
-	move := b.moving()
+	crowded := b.crowded()
 	low, high, rate := 0.0, b.p.Target, b.p.Target
 	const tries = 16
 	for range tries {
-		b.follow(move, rate)
+		b.follow(crowded, rate)
 		l := b.load()
 		if l.Busiest < b.p.After.Busiest || float64(l.Busiest) <= b.p.Target {
 			b.keep(l)
@@ -142,84 +149,110 @@ func (b *board) forTarget() {
 	}
 }
 
-// moving lists the keys of the teeth that are higher than the target, in order
-// of expiry.
-func (b *board) moving() []int {
-	var move []int
-	for i, s := range b.span {
-		if float64(b.p.Teeth[i].Busiest) <= b.p.Target {
-			continue
-		}
-		for k := s[0]; k < s[1]; k++ {
-			if !b.tooLate(k) {
-				move = append(move, k)
+// crowded marks the keys that have to make room, and those for which they do:
+// if any key dies at least a second before the one that comes Target places
+// later, no second has more than Target. The latest such arrangement shows who
+// has to move.
+func (b *board) crowded() []bool {
+	n := max(1, int(b.p.Target))
+	at, crowded := make([]int64, len(b.keys)), make([]bool, len(b.keys))
+	for k := len(b.keys) - 1; k >= 0 && !b.tooLate(k); k-- {
+		at[k] = b.keys[k].at
+		if k+n < len(at) && at[k+n]-1000 < at[k] {
+			at[k] = at[k+n] - 1000
+			for i := k + n; i >= k && !crowded[i]; i-- {
+				crowded[i] = true
 			}
 		}
 	}
-	return move
+	return crowded
 }
 
-// follow makes the keys follow each other at a rate (keys a second). Each
-// lives as long as it can: from the last to the first, a key dies at its own
-// expiry or one step before the next key. If that would begin before the
-// floor, the keys that had to make room are packed more densely.
-func (b *board) follow(move []int, rate float64) {
-	step := 1000 / rate
+// follow makes crowded keys follow each other at a rate (keys a second). If
+// that would begin before the floor, the keys that were pushed there are packed
+// as densely as they have to be.
+func (b *board) follow(crowded []bool, rate float64) {
+	const rounding = 1e-6 // of a ms: sums of steps never fall short of a second
+	step := 1000/rate + rounding
+	runs := b.layOut(crowded, step)
 	if b.p.AllowLonger {
-		b.followBothWays(move, step)
+		b.bothWays(runs, step)
 		return
 	}
-	floor := float64(b.p.Floor.UnixMilli())
-	if len(move) == 0 || b.backward(move, step) >= floor {
+	if len(runs) > 0 {
+		b.packBehind(runs[len(runs)-1], step, float64(b.p.Floor.UnixMilli()))
+	}
+}
+
+// packBehind packs a run, more densely than by step if it would begin before
+// a time.
+func (b *board) packBehind(r run, step, floor float64) {
+	if b.pack(r, step) >= floor {
 		return
 	}
-	crowd := move[:b.pushed(move)]
-	low, high := 0.0, step // of the step, which is too long
+	low, high := 0.0, step
 	for range 40 {
-		if mid := (low + high) / 2; b.backward(crowd, mid) >= floor {
+		if mid := (low + high) / 2; b.pack(r, mid) >= floor {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	b.backward(crowd, low)
+	b.pack(r, low)
 }
 
-// backward lays the keys out with at least step ms between them, as late as
-// may be, and returns the earliest expiry.
-func (b *board) backward(move []int, step float64) float64 {
-	at := float64(1 << 62)
-	for i := len(move) - 1; i >= 0; i-- {
-		k := move[i]
+// A run is the keys[from:to] that follow each other. The last of them stays.
+type run struct{ from, to int }
+
+// layOut puts all keys at their old expiries, and then those that are crowded
+// in runs, with the keys that stand where they are to go. It returns the runs,
+// the last first.
+func (b *board) layOut(crowded []bool, step float64) []run {
+	for k := range b.keys {
+		b.now[k] = b.keys[k].at
+	}
+	var runs []run
+	for k := len(b.keys) - 1; k >= 0 && !b.tooLate(k); k-- {
+		if !crowded[k] {
+			continue
+		}
+		r := run{from: k, to: k + 1}
+		at := float64(b.keys[k].at)
+		for i := k - 1; i >= 0 && !b.tooLate(i) && (crowded[i] || float64(b.keys[i].at) > at-step); i-- {
+			at = min(at-step, float64(b.keys[i].at))
+			r.from = i
+		}
+		b.pack(r, step)
+		runs = append(runs, r)
+		k = r.from
+	}
+	return runs
+}
+
+// pack lays the keys of a run out as late as may be: from the last to the
+// first, a key dies at its own expiry or one step before the next key. It
+// returns the first expiry.
+func (b *board) pack(r run, step float64) float64 {
+	at := float64(b.keys[r.to-1].at)
+	for k := r.to - 2; k >= r.from; k-- {
 		at = min(at-step, float64(b.keys[k].at))
 		b.now[k] = int64(at)
 	}
 	return at
 }
 
-// pushed is the number of keys, from the first on, that make room for each
-// other: up to the first that stays where it was.
-func (b *board) pushed(move []int) int {
-	for i, k := range move {
-		if b.now[k] == b.keys[k].at {
-			return i + 1
+// bothWays lets half of the keys die earlier and half later. Both the latest
+// arrangement that shortens, which is there, and the earliest that lengthens
+// keep the step, and so does their mean.
+func (b *board) bothWays(runs []run, step float64) {
+	later, at := 0.0, float64(b.p.Floor.UnixMilli())
+	for _, r := range slices.Backward(runs) {
+		for k := r.from; k < r.to; k++ {
+			later = max(later+step, float64(b.keys[k].at))
+			at = max(at, (later+float64(b.now[k]))/2)
+			b.now[k] = int64(at)
+			at += step
 		}
-	}
-	return len(move)
-}
-
-// followBothWays lets half of the keys die earlier and half later. Both the
-// latest arrangement that shortens and the earliest that lengthens keep the
-// step, and so does their mean.
-func (b *board) followBothWays(move []int, step float64) {
-	b.backward(move, step)
-	later := 0.0
-	at := float64(b.p.Floor.UnixMilli())
-	for _, k := range move {
-		later = max(later+step, float64(b.keys[k].at))
-		at = max(at, (later+float64(b.now[k]))/2)
-		b.now[k] = int64(at)
-		at += step
 	}
 }
 
