@@ -76,11 +76,16 @@ func epoch(s float64) time.Time { return time.UnixMicro(int64(s * 1e6)).UTC() }
 
 func readLog(t *testing.T, path string) *querylog.Analysis {
 	t.Helper()
+	return readPart(t, path, querylog.Options{Zone: time.UTC})
+}
+
+func readPart(t *testing.T, path string, o querylog.Options) *querylog.Analysis {
+	t.Helper()
 	sources, err := querylog.Files(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := querylog.Summarise(context.Background(), sources, querylog.Options{Zone: time.UTC})
+	s, err := querylog.Summarise(context.Background(), sources, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,6 +297,84 @@ func checkBlame(t *testing.T, e Evidence, r *Result, truth *labTruth) {
 		switch k := v.Best().Kind; {
 		case k == Cron && !kinds[Cron], k == TTL && !kinds[TTL] && !kinds[HotKey]:
 			t.Errorf("%s: blames %s", e.Log.Findings[v.Finding].Subject, v.Best().Why)
+		}
+	}
+}
+
+// TestLabHalf reads only a part of each log: the cause may become unknown or
+// tied, never another one.
+func TestLabHalf(t *testing.T) {
+	for _, dir := range labScenarios(t) {
+		truth := readTruth(t, dir)
+		if truth.Healthy || len(truth.Combs) == 0 {
+			continue
+		}
+		for part, share := range map[string][2]float64{"first half": {0, 0.5}, "second half": {0.5, 1}, "middle": {0.2, 0.75}} {
+			t.Run(truth.Scenario+"/"+part, func(t *testing.T) {
+				span := truth.End - truth.Start
+				o := querylog.Options{Zone: time.UTC, From: epoch(truth.Start + share[0]*span), To: epoch(truth.Start + share[1]*span)}
+				e := labEvidence(t, dir, "slow.log.gz", &truth)
+				e.Log = readPart(t, filepath.Join(dir, "slow.log.gz"), o)
+				for _, c := range truth.Combs {
+					if c.Harmful {
+						checkNotWrong(t, e, Attribute(e), c.ID, c.Period)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestLabStrangers gives each log the cache and the files of every other
+// record: they have nothing to do with it, and must not change the kind.
+func TestLabStrangers(t *testing.T) {
+	dirs := labScenarios(t)
+	type sources struct {
+		name string
+		e    Evidence
+	}
+	var others []sources
+	for _, dir := range dirs {
+		truth := readTruth(t, dir)
+		others = append(others, sources{truth.Scenario, labEvidence(t, dir, "general.log.gz", &truth)})
+	}
+	for _, dir := range dirs {
+		truth := readTruth(t, dir)
+		if truth.Healthy {
+			continue
+		}
+		log := readLog(t, filepath.Join(dir, "slow.log.gz"))
+		for _, o := range others {
+			if o.name == truth.Scenario {
+				continue
+			}
+			e := o.e
+			e.Log = log
+			r := Attribute(e)
+			for _, c := range truth.Combs {
+				if c.Harmful {
+					checkNotWrong(t, e, r, c.ID, c.Period)
+				}
+			}
+		}
+	}
+}
+
+// checkNotWrong allows the true kind, a tie with it, and Unknown.
+func checkNotWrong(t *testing.T, e Evidence, r *Result, id string, period float64) {
+	t.Helper()
+	for _, v := range r.Verdicts {
+		if v.Cache >= 0 {
+			continue
+		}
+		f := &e.Log.Findings[v.Finding]
+		if f.Comb == nil || math.Abs(f.Comb.Period.Seconds()/period-1) > 0.02 {
+			continue
+		}
+		best := v.Best()
+		tied := v.Tied && v.Suspects[1].Kind == labKind[id]
+		if best.Kind != labKind[id] && best.Kind != Unknown && !tied {
+			t.Errorf("%s: %s %q (%.1f; for %v, against %v), want %s", id, best.Kind, best.Name, best.Nats, best.For, best.Against, labKind[id])
 		}
 	}
 }
