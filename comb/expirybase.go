@@ -22,6 +22,7 @@ const (
 	fitKeys     = 40   // keys from which a shape is fitted
 	fitSpan     = 0.4  // of the longest time that the middle 80 % of the keys must span
 	fitMargin   = 2.0  // nats
+	fitOutside  = 0.5  // of all keys that must lie outside bursts: fewer are the skirts of a tooth
 	fitBins     = 2000 // points are joined to this many before the fit
 	unlikelyGap = 1e-4
 )
@@ -36,7 +37,7 @@ func FitBase(bins []ExpiryBin, now int64, o ExpiryOptions, e Expiry) BaseFit {
 		return BaseFit{}
 	}
 	p := newPoints(outside(bins, e.Bursts), now, o.withDefaults().Width.Seconds())
-	if p.n < fitKeys {
+	if p.n < fitKeys || p.n < fitOutside*total(bins) {
 		return BaseFit{}
 	}
 	if ttl, ok := p.edgeTTL(e.Dispersion); ok {
@@ -46,6 +47,13 @@ func FitBase(bins []ExpiryBin, now int64, o ExpiryOptions, e Expiry) BaseFit {
 		return BaseFit{}
 	}
 	return p.join(fitBins).fit(e.Dispersion)
+}
+
+func total(bins []ExpiryBin) (n float64) {
+	for _, b := range bins {
+		n += float64(b.Count)
+	}
+	return n
 }
 
 // outside returns the bins that are in no burst.
