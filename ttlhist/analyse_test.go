@@ -377,7 +377,7 @@ func TestPinnedDeadlinesHaveNoBirth(t *testing.T) {
 
 func TestRulesAreComplete(t *testing.T) {
 	for i, r := range Rules() {
-		if want := fmt.Sprintf("HS40%d", i+1); r.ID != want {
+		if want := fmt.Sprintf("HS4%02d", i+1); r.ID != want {
 			t.Errorf("rule %d is %s, want %s", i, r.ID, want)
 		}
 		if r.Name == "" || r.Title == "" || r.Why == "" || r.Decided == "" || r.Before == "" || r.After == "" {
