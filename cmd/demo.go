@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,7 @@ import (
 func newDemo(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "demo", Short: "Show what herdscan finds, on built-in data",
-		Long: "Start a small Redis inside this process, fill it with a shop's cache an hour after\na deploy, write a log of query times and a folder of crontabs, and run the real commands on them.",
+		Long: "Start a small Redis inside this process, fill it with a shop's cache an hour after\na deploy, write query logs, a list of keys and a folder of crontabs, and run the real\ncommands on them.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), env) },
 	}
@@ -42,10 +43,15 @@ func runDemo(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
+	incident, err := demoIncident(dir)
+	if err != nil {
+		return err
+	}
 	for _, args := range [][]string{
 		{"ttl", "redis://" + server.Addr() + "/0", "--target", "50"},
 		{"events", log},
 		{"lint", deploy},
+		append([]string{"report", "--tz", "UTC"}, incident...),
 	} {
 		fmt.Fprintf(env.Stdout, "$ herdscan %s\n", strings.Join(args, " "))
 		sub := env
@@ -100,4 +106,27 @@ func demoDeploy(dir string) (string, error) {
 		}
 	}
 	return path, nil
+}
+
+// demoIncident writes what a comb on the hour leaves behind: a slow log of 14
+// hours, the cache at its end, and a crontab that has nothing to do with it.
+func demoIncident(dir string) (args []string, err error) {
+	i := fixtures.DefaultIncident()
+	i.From, i.Length, i.Deploy, i.Look = i.From.Add(9*time.Hour), 14*time.Hour, time.Hour+4*time.Second, 14*time.Hour
+	i.Keys, i.Hot, i.Other = 800, 150, 0.2
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"slow.log", i.WriteLog},
+		{"keys.tsv", i.WriteKeys},
+		{"crontab", func(w io.Writer) error { _, err := io.WriteString(w, fixtures.IncidentCrontab); return err }},
+	} {
+		path := filepath.Join(dir, f.name)
+		if err := writeFile(path, f.write); err != nil {
+			return nil, err
+		}
+		args = append(args, path)
+	}
+	return append(args, "--event", "deploy@"+i.From.Add(i.Deploy).Format(time.RFC3339)), nil
 }
