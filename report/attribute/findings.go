@@ -112,9 +112,9 @@ func (a *analyser) acquittals(i int) {
 }
 
 // charged says whether somebody could have thought of a suspect: it is a job or
-// a policy, or its name is like the statements'.
+// a policy, or its name is like the statements', or its keys die with the teeth.
 func (s *subject) charged(c *Suspect) bool {
-	if len(c.Entries) > 0 || c.Setting != nil {
+	if len(c.Entries) > 0 || c.Setting != nil || c.fits {
 		return true
 	}
 	nats, _ := s.words.match(splitWords(c.Name))

@@ -223,10 +223,10 @@ func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
 		c.refute("it does not fire while the log lasts")
 		return
 	case 2*met < teeth || met < 2:
-		c.refute("%d of %d teeth come within %s of one of its %d fires at one distance", met, teeth, dur(seconds(mostLag)), fires)
+		c.refute("only %d of %d teeth begin at one distance, of at most %s, after one of its %d fires", met, teeth, dur(seconds(mostLag)), fires)
 		return
 	}
-	c.say(s.timing()*float64(met)/float64(teeth), "%d of %d teeth begin %s after a fire", met, teeth, dur(c.Delta))
+	c.say(s.timing()*float64(met)/float64(teeth), "%d of %d teeth begin %s a fire", met, teeth, after(lag, s.res))
 	s.weighLag(c, j, lag)
 	if n := teeth - met; n > 0 {
 		c.say(stray*float64(n), "%d of %d teeth come without a fire", n, teeth)
@@ -238,6 +238,14 @@ func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
 		firm, _ := s.firmness()
 		c.say(3*firm, "the teeth keep their place on the wall clock")
 	}
+}
+
+// after writes how long after a fire teeth begin, as far as the stamps tell.
+func after(lag, res float64) string {
+	if least := max(res, 0.1); lag < least {
+		return "within " + dur(seconds(least)) + " of"
+	}
+	return dur(seconds(lag)) + " after"
 }
 
 // weighLag weighs how long after a fire the teeth begin: a job starts at once,

@@ -64,6 +64,7 @@ func (a *analyser) joinKeys(i int) {
 		best := a.out.Verdicts[j].Best()
 		if best.Cache == s.cache && slices.ContainsFunc(s.keys.Patterns, func(p string) bool { return slices.Contains(best.Patterns, p) }) {
 			a.out.Verdicts[i].Same = j
+			a.felt(&a.out.Verdicts[i], &a.out.Verdicts[j])
 			return
 		}
 	}
@@ -77,6 +78,19 @@ func (a *analyser) joinKeys(i int) {
 			a.out.Verdicts[i].Same = j
 		}
 	}
+}
+
+// felt tells a herd of keys what the log knows of it: its TTL, and how sure that
+// is.
+func (a *analyser) felt(keys, log *Verdict) {
+	best, known := keys.Best(), log.Best()
+	if best.TTL == 0 {
+		best.TTL = known.TTL
+	}
+	best.say(4, "the query log has a tooth when they expire")
+	best.finish()
+	keys.Suspects = keys.Suspects[:1]
+	keys.Confidence, keys.Doubts, keys.Tied, keys.Missing = log.Confidence, log.Doubts, false, nil
 }
 
 // unfelt says why the log may not show a herd of keys.

@@ -104,8 +104,8 @@ func splitWords(s string) []string {
 	start, lower := -1, false
 	flush := func(end int) {
 		if start >= 0 {
-			if w := strings.ToLower(s[start:end]); len(w) >= 3 && !plainWords[w] && !seen[w] {
-				seen[w] = true
+			if w := strings.ToLower(s[start:end]); len(w) >= 3 && !plainWords[w] && !seen[singular(w)] {
+				seen[singular(w)] = true
 				out = append(out, w)
 			}
 		}

@@ -22,7 +22,7 @@ func (a *analyser) verdict(s *subject, all []Suspect) Verdict {
 	slices.SortStableFunc(all, func(x, y Suspect) int {
 		return cmp.Or(cmp.Compare(y.Nats, x.Nats), cmp.Compare(order(x.Kind), order(y.Kind)), cmp.Compare(x.Name, y.Name))
 	})
-	a.rank(&v, all)
+	a.rank(s, &v, all)
 	if len(v.Suspects) == 0 || v.Suspects[0].Nats < enough {
 		v.Suspects = slices.Insert(v.Suspects, 0, unknown())
 	}
@@ -46,7 +46,7 @@ func order(k Kind) int {
 // rank puts each suspect where it belongs: those that fit, and those that are
 // cleared. A nameless suspect steps back behind a named one of its kind that
 // fits as well.
-func (a *analyser) rank(v *Verdict, all []Suspect) {
+func (a *analyser) rank(s *subject, v *Verdict, all []Suspect) {
 	best, said := 0.0, map[string]bool{}
 	for i := range all {
 		c := &all[i]
@@ -65,6 +65,8 @@ func (a *analyser) rank(v *Verdict, all []Suspect) {
 			continue // it is a suspect in another part
 		case generic && (c.Kind != Cron && c.Kind != TTL || a.names(c.Kind, all)):
 			continue // of a kind that somebody with a name stands for
+		case len(c.Patterns) > 0 && len(c.Entries) == 0 && !s.charged(c):
+			continue // keys that nobody would think of
 		case len(v.Cleared) < mostCleared:
 			v.Cleared = append(v.Cleared, *c)
 		}
