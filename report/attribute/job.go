@@ -2,12 +2,13 @@ package attribute
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/herdscan/herdscan/comb"
@@ -53,29 +54,46 @@ func (a *analyser) schedules() []job {
 	if from.IsZero() {
 		return nil
 	}
-	at := map[string]int{}
+	const none = -1
 	var out []job
+	written, fired := map[string]int{}, map[uint64]int{} // where in out: by text, by fires
 	for _, e := range a.Lint.Entries {
 		if e.Schedule == nil || e.Disabled || e.Schedule.Reboot || e.Schedule.Drawn {
 			continue
 		}
-		j := a.jobOf(e, from, to)
-		if len(j.fires) == 0 && !j.counts {
-			continue
+		text := a.written(e)
+		i, known := written[text]
+		if !known {
+			j := a.jobOf(e, from, to)
+			key := j.key()
+			switch at, same := fired[key]; {
+			case len(j.fires) == 0 && !j.counts:
+				i = none
+			case same:
+				i = at
+			default:
+				i = len(out)
+				fired[key] = i
+				out = append(out, j)
+			}
+			written[text] = i
 		}
-		key := j.key()
-		if i, ok := at[key]; ok {
+		if i != none {
 			out[i].entries = append(out[i].entries, e)
-			continue
 		}
-		at[key] = len(out)
-		out = append(out, j)
 	}
 	return out
 }
 
+// written is the same for schedules that are written alike: most of a large
+// crontab need not be laid out twice.
+func (a *analyser) written(e *cronlint.Entry) string {
+	zone := cmp.Or(e.Zone, e.Schedule.Zone, a.zone)
+	return fmt.Sprint(e.Dialect, "|", e.Schedule.Text, "|", e.Schedule.Interval, "|", zone, "|", sleeps(e.Command))
+}
+
 func (a *analyser) jobOf(e *cronlint.Entry, from, to time.Time) job {
-	j := job{entries: []*cronlint.Entry{e}, delay: sleeps(e.Command)}
+	j := job{delay: sleeps(e.Command)}
 	if e.Schedule.Interval > 0 {
 		j.counts, j.interval = true, e.Schedule.Interval
 		return j
@@ -100,16 +118,18 @@ func (a *analyser) jobOf(e *cronlint.Entry, from, to time.Time) job {
 }
 
 // key is the same for jobs that the evidence can't tell apart.
-func (j *job) key() string {
+func (j *job) key() uint64 {
+	h := fnv.New64a()
+	var b []byte
+	b = binary.AppendVarint(b, int64(j.delay))
 	if j.counts {
-		return fmt.Sprint("every ", j.interval, j.delay)
+		b = binary.AppendVarint(b, int64(j.interval))
 	}
-	var b strings.Builder
-	fmt.Fprint(&b, j.delay)
 	for _, t := range j.fires {
-		fmt.Fprint(&b, " ", t.UnixNano())
+		b = binary.AppendVarint(b, t.UnixNano())
 	}
-	return b.String()
+	_, _ = h.Write(b) // never fails
+	return h.Sum64()
 }
 
 var sleepCommand = regexp.MustCompile(`(?:^|[;&|(]\s*)sleep\s+(\d+(?:\.\d+)?)([smh]?)\s*(?:;|&&)`)

@@ -13,14 +13,17 @@ import (
 // differ so much that the log shows two combs.
 func (a *analyser) join() {
 	vs := a.out.Verdicts
+	about := a.byStatement()
 	for i := range vs {
 		if a.subjects[i].cache >= 0 {
 			a.joinKeys(i)
 			continue
 		}
-		for j := range vs {
-			if j != i && vs[j].Cache < 0 && a.leads(j, i) && a.oneHerd(i, j) && a.nearer(i, j, vs[i].Same) {
-				vs[i].Same = j
+		for _, m := range a.subjects[i].log.Members {
+			for _, j := range about[m.Hash] {
+				if j != i && a.leads(j, i) && a.oneHerd(i, j) && a.nearer(i, j, vs[i].Same) {
+					vs[i].Same = j
+				}
 			}
 		}
 	}
@@ -38,6 +41,23 @@ func (a *analyser) join() {
 	for i := range vs {
 		vs[i].Layers = a.layers(i)
 	}
+}
+
+// byStatement lists the herds of the log by the statements that take part and are
+// no followers.
+func (a *analyser) byStatement() map[uint64][]int {
+	out := map[uint64][]int{}
+	for i := range a.subjects {
+		if a.subjects[i].cache >= 0 || a.subjects[i].missing {
+			continue
+		}
+		for _, m := range a.subjects[i].log.Members {
+			if !m.Follower {
+				out[m.Hash] = append(out[m.Hash], i)
+			}
+		}
+	}
+	return out
 }
 
 // nearer says whether herd i is rather a part of j than of another: of one with
@@ -123,10 +143,11 @@ func (a *analyser) leads(j, i int) bool {
 	return x.log.Count > y.log.Count || x.log.Count == y.log.Count && j < i
 }
 
-// oneHerd says whether two herds of the log share statements and moments.
+// oneHerd says whether two herds of the log that share a statement share their
+// moments too.
 func (a *analyser) oneHerd(i, j int) bool {
 	x, y := &a.subjects[i], &a.subjects[j]
-	if x.missing || y.missing || !shareStatement(x, y) {
+	if x.missing || y.missing {
 		return false
 	}
 	if x.comb != nil && y.comb != nil && x.hot != y.hot {
@@ -138,18 +159,6 @@ func (a *analyser) oneHerd(i, j int) bool {
 	return 2*x.inTeeth(y) >= len(x.onsets)
 }
 
-// shareStatement says whether two herds have a statement in common.
-func shareStatement(x, y *subject) bool {
-	for _, m := range x.log.Members {
-		for _, n := range y.log.Members {
-			if !m.Follower && !n.Follower && m.Hash == n.Hash {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // inTeeth counts the teeth of s that lie in teeth of o. Statements of one herd
 // that take different times to rebuild drift apart, by the difference of the
 // periods a tooth.
@@ -158,10 +167,10 @@ func (s *subject) inTeeth(o *subject) (n int) {
 	if p := s.pace(); p > 0 && o.comb != nil && math.Abs(p/o.period-1) < 0.04 {
 		apart = math.Abs(p-o.period) * o.steps
 	}
+	slack := 2*s.res + apart
 	for _, t := range s.onsets {
-		if slices.ContainsFunc(o.onsets, func(at float64) bool {
-			return t >= at-s.width-2*s.res-apart && t <= at+o.width+2*s.res+apart
-		}) {
+		i, _ := slices.BinarySearch(o.onsets, t-o.width-slack)
+		if i < len(o.onsets) && o.onsets[i] <= t+s.width+slack {
 			n++
 		}
 	}

@@ -1,6 +1,7 @@
 package attribute
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -209,4 +210,14 @@ func (s *subject) toothAt(at float64) (onset, tol float64, ok bool) {
 	}
 	tol = base + 2*n*s.perErr + math.Sqrt(n)*s.spread
 	return near, tol, tol < s.period/4 && n <= max(4, s.steps)
+}
+
+// expiring counts the keys that expire from one time to before another.
+func (k *keyGroup) expiring(from, to time.Time) (n uint64) {
+	bins := k.Expiries()
+	i, _ := slices.BinarySearchFunc(bins, from.UnixMilli(), func(b comb.ExpiryBin, t int64) int { return cmp.Compare(b.At, t) })
+	for ; i < len(bins) && bins[i].At < to.UnixMilli(); i++ {
+		n += bins[i].Count
+	}
+	return n
 }

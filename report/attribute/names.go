@@ -1,9 +1,7 @@
 package attribute
 
 import (
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -50,11 +48,10 @@ func (v vocabulary) statement(c *querylog.Class) {
 // match returns what a name's likeness to the vocabulary is worth in nats, and
 // the words that are alike.
 func (v vocabulary) match(name []string) (nats float64, alike []string) {
-	list := slices.Sorted(maps.Keys(v)) // the same answer each time
 	for _, w := range name {
 		best := 0.0
-		for _, have := range list {
-			best = math.Max(best, v[have]*likeness(w, have))
+		for have, weight := range v {
+			best = math.Max(best, weight*likeness(w, have))
 		}
 		if best > 0 {
 			nats += nameNats * best

@@ -183,13 +183,7 @@ func (k *keyGroup) bornIn(s *subject) (n uint64) {
 	}
 	from := s.time(s.onsets[0] - s.res)
 	to := s.time(s.onsets[0] + s.width + s.slowest + 2)
-	for _, b := range k.Expiries() {
-		born := time.UnixMilli(b.At).Add(-k.Base.TTL)
-		if !born.Before(from) && born.Before(to) {
-			n += b.Count
-		}
-	}
-	return n
+	return k.expiring(from.Add(k.Base.TTL), to.Add(k.Base.TTL))
 }
 
 // missingRow passes on what the log knows about rows that do not exist.
