@@ -19,6 +19,7 @@ import (
 // evidence lasts: nothing can tell them apart but their names.
 type job struct {
 	entries  []*cronlint.Entry
+	words    [][]string    // of the names and commands of the entries
 	fires    []time.Time   // from a while before the evidence begins to its end
 	interval time.Duration // between any two fires; 0: not constant
 	counts   bool          // it counts from a start that is not known: fires is empty
@@ -26,8 +27,9 @@ type job struct {
 }
 
 const (
-	mostFires = 200_000 // a schedule with more in the evidence fires too often to make a comb
-	mostLag   = 120.0   // seconds from a fire to its tooth
+	mostFires  = 200_000 // a schedule with more in the evidence fires too often to make a comb
+	mostLag    = 120.0   // seconds from a fire to its tooth
+	mostPlaces = 20      // entries of one suspect whose places are listed
 )
 
 // window is the time that the evidence speaks of.
@@ -80,6 +82,7 @@ func (a *analyser) schedules() []job {
 		}
 		if i != none {
 			out[i].entries = append(out[i].entries, e)
+			out[i].words = append(out[i].words, splitWords(e.Command+" "+cronlint.JobName(e)))
 		}
 	}
 	return out
@@ -163,8 +166,8 @@ func (j *job) called(v vocabulary) (entries []*cronlint.Entry, nats float64, ali
 		alike []string
 	}
 	var list []scored
-	for _, e := range j.entries {
-		n, w := v.match(splitWords(e.Command + " " + cronlint.JobName(e)))
+	for i, e := range j.entries {
+		n, w := v.match(j.words[i])
 		list = append(list, scored{e, n, w})
 	}
 	slices.SortStableFunc(list, func(x, y scored) int { return cmp.Compare(y.nats, x.nats) })
@@ -196,7 +199,7 @@ func (j *job) newSuspect(s *subject, k Kind) Suspect {
 	if n := len(entries) - 1; n > 0 {
 		c.Name += fmt.Sprintf(" and %d more", n)
 	}
-	for _, e := range entries {
+	for _, e := range entries[:min(len(entries), mostPlaces)] {
 		c.Locations = append(c.Locations, e.Location())
 	}
 	if nats > 0 {
@@ -333,16 +336,15 @@ func slope(x, y []float64) (b, err, scatter float64) {
 // do, and how many fires the log has room for.
 func (s *subject) lagTo(j *job) (lag float64, met, fires int) {
 	window := max(2*s.res, 4*s.spread, 2)
-	at := make([]float64, len(j.fires))
-	for i, t := range j.fires {
-		at[i] = t.Sub(s.start).Seconds()
-	}
 	most := mostLag + j.delay.Seconds()
 	var lags []float64
 	for _, t := range s.onsets {
-		i, _ := slices.BinarySearch(at, t+s.res)
-		if i > 0 && t-at[i-1] <= most {
-			lags = append(lags, t-at[i-1])
+		i, _ := slices.BinarySearchFunc(j.fires, s.time(t+s.res), time.Time.Compare)
+		if i == 0 {
+			continue
+		}
+		if lag := t - j.fires[i-1].Sub(s.start).Seconds(); lag <= most {
+			lags = append(lags, lag)
 		}
 	}
 	slices.Sort(lags)
@@ -358,12 +360,9 @@ func (s *subject) lagTo(j *job) (lag float64, met, fires int) {
 	if met > 0 {
 		lag = lags[best+met/2]
 	}
-	for _, t := range at {
-		if t+lag >= s.res && t+lag <= s.span-s.width-s.res {
-			fires++
-		}
-	}
-	return lag, met, max(fires, met)
+	from, _ := slices.BinarySearchFunc(j.fires, s.time(s.res-lag), time.Time.Compare)
+	to, _ := slices.BinarySearchFunc(j.fires, s.time(s.span-s.width-s.res-lag), time.Time.Compare)
+	return lag, met, max(to-from, met)
 }
 
 // weighInterval weighs a timer that counts from a start of its own: its period

@@ -19,11 +19,15 @@ const (
 )
 
 // plainWords say nothing about what is cached or asked for.
-var plainWords = words("all and any app asc avg bin body build by cache cached cfg com count cron cross current data day db desc dev distinct end etc exec " +
-	"exists for from full get group has having home hour html http id ids in index info init inner int into is item items job jobs join json key keys " +
-	"lang last left limit list load local log max min minute mysql name new not now null of off on opt or order outer page per php prod py python " +
-	"redis refresh region right root row rows run sbin script select server set sh sleep sql srv start state status sum table task the tmp to total " +
-	"type update usr utf value values var version where with work worker www xml")
+var plainWords = words("all any app bin body build cache cached cfg com config cron data dev etc exec get hour html http ids info init job jobs json " +
+	"key keys lang last list load local log mysql name new off opt page per php prod python redis refresh root run sbin script server sleep src srv " +
+	"start state status the tmp total type usr utf value var version work worker www xml")
+
+// sqlWords say nothing in a statement's text, but may be the name of a table
+// or of keys.
+var sqlWords = words("and asc avg between case cast coalesce count cross current date day delete desc distinct else end exists for from full group having " +
+	"index inner insert interval into join left like limit max min not now null order outer over right row rows select set sql sum table then union " +
+	"update using values when where with")
 
 func words(s string) map[string]bool {
 	set := map[string]bool{}
@@ -41,7 +45,9 @@ func (v vocabulary) statement(c *querylog.Class) {
 		}
 	}
 	for _, w := range splitWords(c.Shape) {
-		v[w] = max(v[w], columnWeight)
+		if !sqlWords[w] {
+			v[w] = max(v[w], columnWeight)
+		}
 	}
 }
 

@@ -247,10 +247,6 @@ func (a *analyser) writer(s *subject, j *job, keys Suspect) []Suspect {
 		if f.Herd.Spacing > 0 && j.interval > 0 && (f.Herd.Spacing-j.interval).Abs() < j.interval/50+time.Second {
 			c.say(4, "it fires every %s, as often as the keys die", dur(j.interval))
 		}
-		c.Locations = nil
-		for _, e := range j.entries {
-			c.Locations = append(c.Locations, e.Location())
-		}
 		out = append(out, c)
 	}
 	return out
