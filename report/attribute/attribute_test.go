@@ -172,6 +172,41 @@ func TestOtherZone(t *testing.T) {
 	}
 }
 
+// TestOtherClock reads the log as if its zone were another one.
+func TestOtherClock(t *testing.T) {
+	w := newWorld(21, time.Hour)
+	w.look = w.from.Add(w.span + 5*time.Second)
+	w.ttlHerd(200, 300, 0.6, true)
+	e := w.evidence()
+	for _, hours := range []float64{-9.5, 5} {
+		wrong := *e.Log
+		shift := time.Duration(hours * float64(time.Hour))
+		wrong.From, wrong.To, wrong.Findings = e.Log.From.Add(shift), e.Log.To.Add(shift), nil
+		for _, f := range e.Log.Findings {
+			if f.Comb == nil {
+				continue
+			}
+			c := *f.Comb
+			f.Teeth, c.Teeth = slices.Clone(f.Teeth), nil
+			for i := range f.Teeth {
+				f.Teeth[i].At = f.Teeth[i].At.Add(shift)
+			}
+			f.Comb = &c
+			wrong.Findings = append(wrong.Findings, f)
+		}
+		r := Attribute(Evidence{Log: &wrong, Caches: e.Caches})
+		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Rule == "HS601" })
+		if i < 0 || !strings.Contains(r.Findings[i].Message, "price:*") {
+			t.Errorf("%+g h: %+v", hours, r.Findings)
+			continue
+		}
+		t.Log(r.Findings[i].Message)
+	}
+	if r := Attribute(e); slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == "HS601" }) {
+		t.Errorf("with the right clock: %+v", r.Findings)
+	}
+}
+
 func TestRetryPolicies(t *testing.T) {
 	from := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	f := train(from.Add(10*time.Minute), 8, 6*time.Second, time.Second, comb.Free, 0)

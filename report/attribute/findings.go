@@ -37,22 +37,15 @@ func (s *subject) title() string {
 }
 
 // disagreement reports HS601: the log speaks for keys that die together, and
-// the cache shows such keys spread; or a schedule would fit in another zone.
+// the cache shows such keys spread, or dying together by another clock; or a
+// schedule would fit in another zone.
 func (a *analyser) disagreement(i int) {
 	v, s := &a.out.Verdicts[i], &a.subjects[i]
-	if best := v.Best(); best.Kind == TTL && !best.fits && s.comb != nil {
-		var spread []string
-		for _, list := range [][]Suspect{v.Suspects, v.Cleared} {
-			for _, c := range list {
-				if c.Kind == TTL && len(c.Against) > 0 && strings.HasPrefix(c.Against[0], "only ") {
-					if nats, _ := s.words.match(splitWords(c.Name)); nats > 0 {
-						spread = append(spread, c.Name)
-					}
-				}
-			}
-		}
-		if len(spread) > 0 {
-			a.found("HS601", i, "the log shows keys that die together, the cache shows %s spread over their TTL: another cache, or a snapshot from another time?", listNames(spread))
+	if best := v.Best(); (best.Kind == TTL || best.Kind == HotKey) && !best.fits && s.comb != nil {
+		if name, hours := a.otherClock(s); name != "" {
+			a.found("HS601", i, "the keys of %s would die in the teeth if the log were about %+g h later: is the log's zone right (--tz)?", name, hours)
+		} else if names := s.scattered(v); best.Kind == TTL && len(names) > 0 {
+			a.found("HS601", i, "the log shows keys that die together, the cache shows %s spread over their TTL: another cache, or a snapshot from another time?", listNames(names))
 		}
 	}
 	for k := range a.jobs {
@@ -61,6 +54,59 @@ func (a *analyser) disagreement(i int) {
 			f.Locations = append(f.Locations, a.jobs[k].entries[0].Location())
 		}
 	}
+}
+
+// scattered lists the keys that are named like the statements and do not die in the
+// teeth.
+func (s *subject) scattered(v *Verdict) (names []string) {
+	for _, list := range [][]Suspect{v.Suspects, v.Cleared} {
+		for i := range list {
+			c := &list[i]
+			if nats, _ := s.words.match(splitWords(c.Name)); nats > 0 && c.Kind == TTL && c.spread {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
+}
+
+// otherClock looks for the difference of zones, a whole hour rather than a half
+// or a quarter, by which the log would have to be moved for keys that are named
+// like its statements to die in its teeth. It looks only where the cache seems
+// not to have been read while the log was written. Short periods fit more than
+// one zone, so the answer is about right.
+func (a *analyser) otherClock(s *subject) (name string, hours float64) {
+	for i := range a.groups {
+		k := &a.groups[i]
+		at := k.snapshot.Sub(s.start).Seconds()
+		if nats, _ := s.words.match(k.words); nats == 0 || at > -s.period && at < s.span+s.period {
+			continue
+		}
+		for _, q := range zoneSteps() {
+			moved := *s
+			moved.start = s.start.Add(time.Duration(q) * 15 * time.Minute)
+			if then := at - float64(q)*900; then < 0 || then > s.span+s.period {
+				continue
+			}
+			if f, ok := k.phase(&moved, 0); ok && f.nats >= enough {
+				return k.Pattern, float64(q) / 4
+			}
+		}
+	}
+	return "", 0
+}
+
+// zoneSteps are the differences that two zones can have, in quarter hours: whole
+// hours first, the small ones first.
+func zoneSteps() (steps []int) {
+	for _, by := range []int{4, 2, 1} {
+		for n := by; n <= 56; n += by {
+			if by == 4 || n%(2*by) != 0 {
+				steps = append(steps, n, -n)
+			}
+		}
+	}
+	return steps
 }
 
 // otherZone looks for a whole number of quarter hours by which a schedule of
@@ -72,7 +118,7 @@ func (a *analyser) otherZone(s *subject, j *job) (hours float64, ok bool) {
 	if _, met, _ := s.lagTo(j); 2*met > s.teeth() {
 		return 0, false
 	}
-	for q := -56; q <= 56; q++ {
+	for _, q := range zoneSteps() {
 		moved := *j
 		moved.fires = nil
 		for _, t := range j.fires {

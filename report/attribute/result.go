@@ -76,6 +76,7 @@ type Suspect struct {
 
 	reasons     []reason
 	fits        bool // a snapshot's expiries lie in the teeth
+	spread      bool // they do not
 	farSnapshot bool // a snapshot is too far from the teeth to compare phases
 }
 

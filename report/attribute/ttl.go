@@ -257,6 +257,7 @@ func (a *analyser) weighFit(s *subject, c *Suspect, k *keyGroup, ttl float64) {
 		c.fits = true
 		c.say(f.nats, "%d of %s %s %s", f.keys, plural(int(k.WithTTL), "key", "keys"), what, a.when(f.tooth))
 	case f.nats < 0:
+		c.spread = true
 		c.say(f.nats, "only %.0f %% of its %d keys expire in a tooth: they are spread over their TTL", 100*f.share, k.WithTTL)
 	}
 }
