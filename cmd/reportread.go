@@ -257,9 +257,9 @@ func (in *reportInputs) loadKeys(path string) (*ttlhist.Summary, error) {
 	return loadSummary(path)
 }
 
-// keySets are snapshots by the time at which they were taken. Shards that were
-// looked at together are one keyspace; the same keys at another time are
-// another look at it.
+// keySets are snapshots by the time at which they were taken. Shards and places
+// that were looked at together are one keyspace; the same cache at another time
+// is another look at it.
 type keySets struct{ sets []*ttlhist.Summary }
 
 // add puts a snapshot to those of its time. A second way to the same keys at
@@ -268,26 +268,39 @@ type keySets struct{ sets []*ttlhist.Summary }
 func (k *keySets) add(sum *ttlhist.Summary) (twice bool, err error) {
 	for _, set := range slices.Backward(k.sets) {
 		apart := timeApart(set.Sources(), sum.Sources())
-		same := ttlhist.SharedSample(set, sum) > sameKeys
+		if apart > oneLook {
+			continue
+		}
+		like := ttlhist.Compare(set, sum)
 		switch {
-		case same && apart <= sameLook:
+		case like.Keys <= sameKeys:
+			return false, set.Merge(sum) // shards
+		case like.Deadlines >= sameDeadlines && apart <= sameLook:
 			return true, nil
-		case !same && apart <= oneLook:
-			return false, set.Merge(sum)
+		case like.Deadlines < someDeadlines && !sameServer(set.Sources(), sum.Sources()):
+			return false, set.Merge(sum) // the cache of another place
 		}
 	}
 	k.sets = append(k.sets, sum)
 	return false, nil
 }
 
-// How far apart looks at the shards of one keyspace are at most, and looks at
-// one cache by two ways; and which share of the sampled keys must be the same
-// for it to be one cache.
+// How far apart looks at one keyspace are at most, and looks at one cache by
+// two ways; and what two looks at one cache have in common.
 const (
-	oneLook  = time.Hour
-	sameLook = time.Minute
-	sameKeys = 0.5
+	oneLook       = time.Hour
+	sameLook      = time.Minute
+	sameKeys      = 0.5
+	sameDeadlines = 0.8
+	someDeadlines = 0.1
 )
+
+// sameServer tells whether a server is in both groups of looks.
+func sameServer(a, b []ttlhist.Source) bool {
+	return slices.ContainsFunc(a, func(x ttlhist.Source) bool {
+		return x.Role != "" && slices.ContainsFunc(b, func(y ttlhist.Source) bool { return x.Name == y.Name && x.Kind == y.Kind })
+	})
+}
 
 // timeApart is the largest distance between the times of two groups of looks.
 func timeApart(a, b []ttlhist.Source) (apart time.Duration) {
