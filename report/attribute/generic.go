@@ -40,7 +40,7 @@ func (s *subject) weighSchedule(c *Suspect) {
 		firm, _ := s.firmness()
 		c.say(3*firm, "the teeth keep their place on the wall clock, every %s", dur(s.comb.Period))
 	case comb.Drifting, comb.Free:
-		c.refute("no schedule: %s", s.drifts())
+		c.refute("%s", s.drifts())
 	}
 }
 

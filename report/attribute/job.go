@@ -235,6 +235,7 @@ func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
 		return
 	}
 	if per, off := s.against(j); off {
+		c.add(s.timing()/2, "") // the first that people suspect: it has the right period
 		c.refute("it fires every %s, but the teeth drift %s an hour against it", dur(j.interval), dur(seconds(per*3600/s.period)))
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/herdscan/herdscan/comb/rule"
 )
@@ -107,7 +108,11 @@ func (a *analyser) felt(keys, log *Verdict) {
 	if best.TTL == 0 {
 		best.TTL = known.TTL
 	}
-	best.say(4, "the query log has a tooth when they expire")
+	if known.fits {
+		best.say(4, "the query log has a tooth when they expire")
+	} else {
+		best.say(1, "the query log has a herd that such keys would make")
+	}
 	best.finish()
 	keys.Suspects = keys.Suspects[:1]
 	keys.Confidence, keys.Doubts, keys.Tied, keys.Missing = log.Confidence, log.Doubts, false, nil
@@ -198,6 +203,7 @@ func (s *subject) pace() float64 {
 func (a *analyser) agree(i, head int) {
 	part, whole := &a.out.Verdicts[i], &a.out.Verdicts[head]
 	if a.subjects[i].comb == nil || a.subjects[head].comb == nil {
+		part.comesBack()
 		if c := part.Best(); c.Kind == HotKey && whole.Best().Kind == HotKey && whole.Best().Name != "" {
 			part.Suspects = append([]Suspect{*whole.Best()}, part.Suspects...)
 		}
@@ -220,6 +226,20 @@ func (a *analyser) agree(i, head int) {
 	c.For = append(c.For, "it is one herd with the comb that shares its statements and moments")
 	to.Suspects = slices.Insert(to.Suspects, 0, c)
 	to.Tied = false
+}
+
+// comesBack takes the cold start from what is a part of a herd that comes again
+// and again, or of a burst that has its own verdict.
+func (v *Verdict) comesBack() {
+	left := slices.DeleteFunc(slices.Clone(v.Suspects), func(c Suspect) bool { return c.Kind == ColdStart })
+	if len(left) == 0 || len(left) == len(v.Suspects) {
+		return
+	}
+	v.Suspects = left
+	if v.Tied {
+		v.Tied, v.Confidence = false, max(v.Confidence, Fair)
+		v.Doubts = slices.DeleteFunc(v.Doubts, func(d string) bool { return strings.HasSuffix(d, nearlyAsWell) })
+	}
 }
 
 // layers tells the two forms of a comb apart: many keys that die together, and

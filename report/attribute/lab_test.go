@@ -153,9 +153,31 @@ func labEvidence(t *testing.T, dir, log string, truth *labTruth) Evidence {
 	return e
 }
 
-// without takes one source at a time out of the evidence.
-func without(e Evidence) map[string]Evidence {
+// keyList reads the list of keys that a record has beside its dump.
+func keyList(t *testing.T, dir string, truth *labTruth) (Cache, bool) {
+	t.Helper()
+	path := filepath.Join(dir, "keys.tsv")
+	if _, err := os.Stat(path); err != nil {
+		return Cache{}, false
+	}
+	return readCache(t, path, epoch(truth.Snapshot.ServerTime)), true
+}
+
+// variants are the whole evidence, some of it in another form, and with one
+// source at a time taken out.
+func variants(t *testing.T, dir string, e Evidence, truth *labTruth) map[string]Evidence {
+	t.Helper()
 	all := map[string]Evidence{"all": e}
+	if c, ok := keyList(t, dir, truth); ok {
+		listed := e
+		listed.Caches = []Cache{c}
+		all["key list"] = listed
+	}
+	if at := max(truth.Params.DeployAt, truth.Params.FlushAt); !truth.Healthy {
+		told := e
+		told.Events = []Event{{Kind: Deploy, At: epoch(truth.Start + at)}} // of a flush somebody may say that it was a deploy
+		all["an event"] = told
+	}
 	noCache, noLint, noLog := e, e, e
 	noCache.Caches, noLint.Lint, noLog.Log = nil, nil, nil
 	all["no cache"], all["no log"] = noCache, noLog
@@ -165,11 +187,21 @@ func without(e Evidence) map[string]Evidence {
 	return all
 }
 
+// labLogs lists the logs of a record: text, and where it has them tables.
+func labLogs(dir string) (names []string) {
+	for _, name := range []string{"slow.log.gz", "general.log.gz", "slow_log.table.csv.gz", "general_log.engine.CSV.gz"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func TestLab(t *testing.T) {
 	for _, dir := range labScenarios(t) {
 		truth := readTruth(t, dir)
-		for _, log := range []string{"slow.log.gz", "general.log.gz"} {
-			for given, e := range without(labEvidence(t, dir, log, &truth)) {
+		for _, log := range labLogs(dir) {
+			for given, e := range variants(t, dir, labEvidence(t, dir, log, &truth), &truth) {
 				t.Run(truth.Scenario+"/"+log+"/"+given, func(t *testing.T) {
 					r := Attribute(e)
 					checkVerdicts(t, r)

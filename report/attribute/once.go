@@ -89,7 +89,7 @@ func (a *analyser) hotOnce(s *subject) Suspect {
 	case f.Rule == "HS502":
 		c.say(6, "up to %d copies of one statement within a second, from %s", f.Second, plural(f.HostsATooth, "client", "clients"))
 	case s.hot:
-		c.say(3, "%.0f %% of it is one and the same statement", 100*f.Identical)
+		c.say(1, "%.0f %% of it is one and the same statement", 100*f.Identical)
 	default:
 		c.refute("no statement is more than %.0f %% of it", 100*f.Identical)
 	}

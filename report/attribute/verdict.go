@@ -14,6 +14,8 @@ const (
 	mostCleared  = 20
 	worthNaming  = 12.0 // nats below the best from which a suspect counts as cleared
 	shortTrain   = 6    // fewer teeth are told as a doubt
+
+	nearlyAsWell = " fits nearly as well"
 )
 
 // verdict ranks the suspects of a herd.
@@ -30,7 +32,11 @@ func (a *analyser) verdict(s *subject, all []Suspect) Verdict {
 		v.Suspects[i].finish()
 	}
 	for i := range v.Cleared {
-		v.Cleared[i].finish()
+		c := &v.Cleared[i]
+		c.finish()
+		if c.Name == "" && len(c.Against) > 0 {
+			c.Against[0] = c.noun() + ": " + c.Against[0]
+		}
 	}
 	v.Tied = len(v.Suspects) > 1 && v.Suspects[0].Nats-v.Suspects[1].Nats < near && v.Suspects[0].Kind != Unknown
 	v.Missing = a.missing(s, &v)
@@ -161,6 +167,17 @@ func (c *Suspect) phrase() string {
 	return "nothing that was given explains it"
 }
 
+// noun names the kind of a suspect without a name.
+func (c *Suspect) noun() string {
+	switch c.Kind {
+	case Cron:
+		return "a schedule"
+	case TTL:
+		return "keys with one TTL"
+	}
+	return strings.ReplaceAll(string(c.Kind), "_", " ")
+}
+
 func spaced(name, otherwise string) string {
 	if name == "" {
 		return otherwise
@@ -217,7 +234,7 @@ func (a *analyser) trust(s *subject, v *Verdict, all []Suspect) {
 		v.Doubts = append(v.Doubts, "only one source speaks for it")
 	}
 	if margin < near {
-		v.Doubts = append(v.Doubts, fmt.Sprintf("%s fits nearly as well", v.Suspects[1].phrase()))
+		v.Doubts = append(v.Doubts, v.Suspects[1].phrase()+nearlyAsWell)
 	}
 	if s.comb != nil && s.teeth() < shortTrain {
 		v.Doubts = append(v.Doubts, fmt.Sprintf("%d teeth only: a longer log would tell a drift from a fixed place on the clock", s.teeth()))
