@@ -1,6 +1,7 @@
 package querylog
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"time"
@@ -72,25 +73,50 @@ func (cs *cells) add(t int64, h hostID, conn uint8) {
 	}
 }
 
-// compact sorts the cells and joins equal ones.
+// compact sorts the cells and joins equal ones. Those that came since the last
+// time are few, or later than most, so only what they overlap with is merged.
 func (cs *cells) compact() {
 	if cs.sorted == len(cs.list) {
 		return
 	}
-	slices.Sort(cs.list)
-	out := cs.list[:0]
-	for i := 0; i < len(cs.list); {
-		key, n, conns := cs.list[i].key(), uint64(0), cell(0)
-		for ; i < len(cs.list) && cs.list[i].key() == key; i++ {
-			n += cs.list[i].n()
-			conns |= cell(cs.list[i].conns()) << cellConn
+	old, late := cs.list[:cs.sorted], cs.list[cs.sorted:]
+	slices.Sort(late)
+	from, _ := slices.BinarySearchFunc(old, late[0].key(), func(c cell, key uint64) int { return cmp.Compare(c.key(), key) })
+	if from < len(old) {
+		late = mergeCells(old[from:], late)
+	}
+	cs.list = join(cs.list[:from], late)
+	cs.sorted = len(cs.list)
+}
+
+// mergeCells puts two sorted lists together.
+func mergeCells(a, b []cell) []cell {
+	out := make([]cell, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].key() <= b[0].key() {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
 		}
-		// n fits into as many cells as it was read from, so writing never overtakes reading.
+	}
+	return append(append(out, a...), b...)
+}
+
+// join appends sorted cells, equal ones as one. The list may be the place from
+// which out goes on: a count fits into as many cells as it was read from, so
+// writing never overtakes reading.
+func join(out, list []cell) []cell {
+	for i := 0; i < len(list); {
+		key, n, conns := list[i].key(), uint64(0), cell(0)
+		for ; i < len(list) && list[i].key() == key; i++ {
+			n += list[i].n()
+			conns |= cell(list[i].conns()) << cellConn
+		}
 		for ; n > 0; n -= min(n, cellMaxN) {
 			out = append(out, cell(key<<cellHost)|conns|cell(min(n, cellMaxN)))
 		}
 	}
-	cs.list, cs.sorted = out, len(out)
+	return out
 }
 
 // coarsen rounds the starts to a level: 1 whole seconds, 2 without clients, 3
@@ -241,7 +267,6 @@ func (c *class) merge(o *class, hosts []hostID) {
 		}
 		c.starts.list = append(c.starts.list, x.withHost(h))
 	}
-	c.starts.sorted = 0
 	c.starts.compact()
 	c.timed += o.timed
 	c.duration += o.duration
