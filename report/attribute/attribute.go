@@ -31,7 +31,6 @@ type analyser struct {
 	groups   []keyGroup
 	jobs     []job
 	policies []policy
-	weights  [][]Suspect // of each subject, everybody that was weighed
 	out      *Result
 }
 

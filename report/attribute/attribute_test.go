@@ -40,9 +40,16 @@ func TestLikeness(t *testing.T) {
 		a, b string
 		want float64
 	}{
-		{"product", "products", 1}, {"category", "categories", 1}, {"box", "boxes", 1}, {"address", "addresses", 1},
-		{"cat", "category", 0.6}, {"sess", "sessions", 0.6}, {"orders", "customerorders", 0.6},
-		{"or", "orders", 0}, {"price", "prize", 0}, {"stock", "orders", 0},
+		{"product", "products", 1},
+		{"category", "categories", 1},
+		{"box", "boxes", 1},
+		{"address", "addresses", 1},
+		{"cat", "category", 0.6},
+		{"sess", "sessions", 0.6},
+		{"orders", "customerorders", 0.6},
+		{"or", "orders", 0},
+		{"price", "prize", 0},
+		{"stock", "orders", 0},
 	} {
 		if got := likeness(c.a, c.b); got != c.want {
 			t.Errorf("likeness(%q, %q) = %g, want %g", c.a, c.b, got, c.want)

@@ -6,15 +6,18 @@
 //
 //	Evidence -> subjects    the herds of the query log, or, without a log,
 //	                        those of the caches (subject.go)
-//	         -> suspects    each key pattern (ttl.go), schedule (cron.go),
-//	                        retry policy (retry.go) and event (events.go), and
-//	                        for each kind a nameless one that the log speaks
-//	                        for by itself (generic.go)
-//	         -> weighing    every suspect collects Reasons, each worth some
-//	                        nats for or against it (weigh.go)
+//	         -> suspects    each key pattern (keygroup.go, ttl.go), schedule
+//	                        (job.go), schedule that fills a cache (warmup.go)
+//	                        and retry policy (retry.go), for what came once also
+//	                        each event (once.go), and for each kind a nameless
+//	                        one that the log speaks for by itself (generic.go)
+//	         -> weighing    every suspect collects reasons, each worth some nats
+//	                        for or against it (weigh.go)
 //	         -> Verdict     ranked suspects, those cleared and why, what is
 //	                        missing to decide, and how far to trust it
 //	                        (verdict.go)
+//	         -> Result      herds that are one are put together (join.go), and
+//	                        what the sources say of each other (findings.go)
 //
 // All suspects are on one scale: nats above "unexplained", that is the
 // logarithm of how much better the suspect explains the teeth than chance

@@ -88,7 +88,7 @@ func (a *analyser) otherClock(s *subject) (name string, hours float64) {
 			if then := at - float64(q)*900; then < 0 || then > s.span+s.period {
 				continue
 			}
-			if f, ok := k.phase(&moved, 0); ok && f.nats >= enough {
+			if f, ok := k.phase(&moved, 0); ok && f.nats >= 2*faint {
 				return k.Pattern, float64(q) / 4
 			}
 		}

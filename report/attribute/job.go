@@ -255,13 +255,24 @@ func (a *analyser) weighFires(s *subject, c *Suspect, j *job) {
 	if n := teeth - met; n > 0 {
 		c.say(stray*float64(n), "%d of %d teeth come without a fire", n, teeth)
 	}
-	if n := fires - met - s.comb.Missing; n > 0 { // any train on this clock lacks the missing ones
+	if n := fires - met - s.unseen(); n > 0 {
 		c.say(max(unmet*float64(n), 2*unmet*float64(teeth)), "%d of its %d fires have no tooth", fires-met, fires)
 	}
 	if s.lock == comb.WallClock {
 		firm, _ := s.firmness()
 		c.say(3*firm, "the teeth keep their place on the wall clock")
 	}
+}
+
+// unseen is how many teeth the detector may have missed that any train on this
+// clock lacks: those it says are missing, and, where the teeth scatter so much
+// that it loses them, those that the statements outside of teeth are enough for.
+func (s *subject) unseen() int {
+	n := s.comb.Missing
+	if f := s.log; s.spread > 2*max(s.res, 1) && s.comb.Height > 0 && f.Of > f.Count {
+		n = max(n, min(int(float64(f.Of-f.Count)/s.comb.Height+0.5), s.teeth()))
+	}
+	return n
 }
 
 // after writes how long after a fire teeth begin, as far as the stamps tell.

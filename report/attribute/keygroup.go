@@ -57,10 +57,14 @@ func refills(k ttlhist.Kind) bool {
 	return k == ttlhist.Data || k == ttlhist.Cache || k == ttlhist.Session
 }
 
+// herds says whether the cache shows the keys as a herd, or a part of one.
+func (k *keyGroup) herds() bool { return len(k.Teeth) > 0 || k.cross >= 0 }
+
 // A ttlGuess is a time to live that a group may have.
 type ttlGuess struct {
 	ttl   float64 // seconds
 	known bool    // the cache's own evidence carries it
+	other bool    // that evidence, such as it is, rather speaks for another one
 }
 
 // ttls are the times to live that could bring a group's keys back with a
@@ -71,9 +75,12 @@ func (k *keyGroup) ttls(s *subject) []ttlGuess {
 	case t == 0:
 		return guesses
 	case k.sure():
-		return []ttlGuess{{t, true}}
+		return []ttlGuess{{ttl: t, known: true}}
 	default:
-		return append([]ttlGuess{{t, true}}, guesses...)
+		for i := range guesses {
+			guesses[i].other = true
+		}
+		return append([]ttlGuess{{ttl: t, known: true}}, guesses...)
 	}
 }
 
@@ -95,7 +102,7 @@ func usualTTLs(s *subject, least float64) []ttlGuess {
 		if t < least-s.res || s.period-t > s.mostRest(t)+s.slack() {
 			break
 		}
-		out = append(out, ttlGuess{t, false})
+		out = append(out, ttlGuess{ttl: t})
 	}
 	return out
 }
@@ -123,7 +130,7 @@ type fit struct {
 
 const (
 	inTooth = 0.8 // share of a herd's keys that die in its teeth
-	mostFit = 8.0 // nats: keys are not independent of each other
+	mostFit = 8.0 // nats against, at most: keys are not independent of each other
 )
 
 // fitTo compares the expiries of a group, or with a known TTL its births, with
@@ -174,7 +181,8 @@ func (k *keyGroup) phase(s *subject, back float64) (fit, bool) {
 	q, f := expected/all, inside/all
 	n := min(all, 400)
 	nats := n * (f*math.Log(inTooth/q) + (1-f)*math.Log((1-inTooth)/(1-q)))
-	out := fit{nats: max(-mostFit, min(mostFit, nats)), share: f, keys: uint64(inside)}
+	once := math.Log(1/q) + 1 // the keys were written together or not: they are one witness, not many
+	out := fit{nats: max(-mostFit, min(once, nats)), share: f, keys: uint64(inside)}
 	var most uint64
 	var best float64
 	for onset, count := range teeth {

@@ -25,18 +25,19 @@ import (
 // configuration would show.
 type world struct {
 	*rand.Rand
-	from   time.Time
-	span   time.Duration
-	log    *querylog.Summary
-	keys   map[string]time.Time // of the cache: when they expire
-	look   time.Time            // when the cache is read
-	lint   cronlint.Result
-	events []Event
-	down   time.Time // from here to up the database answers nobody
-	up     time.Time
-	coarse bool // the log's stamps are whole seconds, without durations
-	kind   Kind
-	name   string // part of the true cause's name; "": it has none
+	from    time.Time
+	span    time.Duration
+	log     *querylog.Summary
+	keys    map[string]time.Time // of the cache: when they expire
+	look    time.Time            // when the cache is read
+	lint    cronlint.Result
+	events  []Event
+	down    time.Time // from here to up the database answers nobody
+	up      time.Time
+	coarse  bool // the log's stamps are whole seconds, without durations
+	clients int  // of the application; 0: four
+	kind    Kind
+	name    string // part of the true cause's name; "": it has none
 }
 
 func newWorld(seed uint64, span time.Duration) *world {
@@ -184,7 +185,7 @@ func (w *world) ttlHerd(n int, ttl, rebuild float64, snapshot bool) {
 		mean := 0.3 + 2*w.Float64() // seconds between two readers of this key
 		for write < w.span.Seconds()+30 {
 			r := rebuild * (0.8 + 0.4*w.Float64())
-			w.run(w.at(write), host(w.IntN(4)), uint64(100+w.IntN(80)), r, "select sku, amount from prices join vat on vat.id = prices.vat where prices.sku = %d", i)
+			w.run(w.at(write), host(w.IntN(cmp.Or(w.clients, 4))), uint64(100+w.IntN(80)), r, "select sku, amount from prices join vat on vat.id = prices.vat where prices.sku = %d", i)
 			written := write + r
 			if !w.at(written).After(w.look) {
 				w.keys[fmt.Sprintf("price:%d", i)] = w.at(written + ttl)

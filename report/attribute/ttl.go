@@ -24,6 +24,9 @@ func (a *analyser) ttlSuspects(s *subject) []Suspect {
 // some of these, so they must not stand before those that nobody names.
 const tieless = 2*nameless - 1
 
+// faint is the least that expiries must be worth to tie keys to a herd.
+const faint = 1.0
+
 // kindOfKeys is what keys are to a herd: many that die together, or one hot key.
 func (s *subject) kindOfKeys() Kind {
 	if s.hot {
@@ -107,6 +110,9 @@ func (a *analyser) weighRest(s *subject, c *Suspect, g ttlGuess, j comb.Jitter) 
 	nats := 1.0
 	if !g.known {
 		nats = -1
+	}
+	if g.other {
+		c.say(-3, "the remaining times in the cache rather speak for another TTL")
 	}
 	text := fmt.Sprintf("each period is a TTL of %s plus %s", dur(c.TTL), dur(seconds(max(rest, 0))))
 	if ratio, r := s.rebuildsIn(g.ttl); r > s.slack()/2 && j.Fraction == 0 {
@@ -237,7 +243,7 @@ func (a *analyser) weighFit(s *subject, c *Suspect, k *keyGroup, ttl float64) {
 	f, ok := k.fitTo(s, ttl)
 	if !ok {
 		c.farSnapshot = true
-		if len(k.Teeth) > 0 || k.cross >= 0 {
+		if k.herds() {
 			c.say(2.5, "its keys die together in the snapshot too, which is too far from the log to compare the moments")
 		}
 		return
@@ -250,12 +256,17 @@ func (a *analyser) weighFit(s *subject, c *Suspect, k *keyGroup, ttl float64) {
 		what = "were written in the tooth of"
 	}
 	switch {
+	case f.nats > 0 && f.nats < faint:
+		c.add(f.nats, "")
 	case f.nats > 0:
 		if f.ahead && !f.births {
 			what = "expire where the next tooth is due,"
 		}
 		c.fits = true
 		c.say(f.nats, "%d of %s %s %s", f.keys, plural(int(k.WithTTL), "key", "keys"), what, a.when(f.tooth))
+		if k.WithTTL > 1 && k.herds() {
+			c.say(3, "the cache shows them as a herd")
+		}
 	case f.nats < 0:
 		c.spread = true
 		c.say(f.nats, "only %.0f %% of its %d keys expire in a tooth: they are spread over their TTL", 100*f.share, k.WithTTL)

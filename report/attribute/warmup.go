@@ -28,7 +28,7 @@ func (a *analyser) warmUps(s *subject, j *job) []Suspect {
 			continue
 		}
 		f, comparable := k.fitTo(s, 0)
-		if !comparable || f.nats <= 0 {
+		if !comparable || f.nats < faint {
 			continue
 		}
 		c := j.newSuspect(s, WarmUp)
