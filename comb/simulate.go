@@ -7,7 +7,7 @@ import (
 
 // maxMisses bounds the misses that a simulation plays, and so its time and
 // memory.
-const maxMisses = 20_000_000
+const maxMisses = 3_000_000
 
 // Simulate plays a mechanism. The same Mechanism gives the same Simulation.
 //
@@ -71,7 +71,7 @@ func newSimulator(m Mechanism) *simulator {
 		using: make([]*cache, m.Processes), deployed: make([]*cache, len(m.Deploys)),
 		database: newDatabase(m.Concurrency), end: m.Length.Seconds(),
 	}
-	s.minutes = minutes{reads: m.Reads, hit: m.Hit.Seconds()}
+	s.minutes = minutes{reads: m.Reads, all: Latencies{hit: m.Hit.Seconds()}}
 	first := s.newCache()
 	first.users = m.Processes
 	for p := range s.using {
@@ -338,7 +338,7 @@ func (s *simulator) life() float64 {
 func (s *simulator) result() Simulation {
 	s.minutes.close(s.end)
 	s.out.Length = toDuration(s.end)
-	s.out.Latency, s.out.Worst, s.out.WorstAt = s.minutes.all, s.minutes.worst, toDuration(s.minutes.worstAt)
+	s.out.Latency, s.out.Minutes = s.minutes.all, s.minutes.list
 	s.out.Reads = int(s.out.Latency.Count())
 	return s.out
 }
