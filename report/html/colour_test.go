@@ -13,7 +13,7 @@ var variable = regexp.MustCompile(`--([a-z-]+): #([0-9a-f]{6})`)
 // schemes are the colours of the style sheet, light and dark.
 func schemes() (light, dark map[string]string) {
 	light, dark = map[string]string{}, map[string]string{}
-	head, rest, _ := strings.Cut(style, "@media (prefers-color-scheme: dark)")
+	head, rest, _ := strings.Cut(style, "@media screen and (prefers-color-scheme: dark)")
 	rest, _, _ = strings.Cut(rest, "* {")
 	for _, m := range variable.FindAllStringSubmatch(head, -1) {
 		light[m[1]], dark[m[1]] = m[2], m[2]

@@ -25,13 +25,18 @@ type finding struct {
 	Ruled     []suspect // those that were cleared
 	Fixes     []remedy
 	Line      *markedLine
-	Places    []string // the other ones that take part
+	Chain     []link
+	Places    string   // the other ones that take part
+	MoreAt    []string // and the next of them
 	Teeth     []toothRow
 	MoreTeeth int
 }
 
 // A fact is a number with its name.
 type fact struct{ Name, Value string }
+
+// A link is what happens some time before or after each tooth.
+type link struct{ Time, Name, Text string }
 
 type suspect struct {
 	report.Cause
@@ -69,15 +74,20 @@ type toothRow struct {
 
 // Bounds of the lists in one finding; more are counted.
 const (
-	maxPlaces = 8
-	maxTeeth  = 60
-	maxCurves = 4
+	maxPlaces     = 3
+	maxMorePlaces = 12
+	maxTeeth      = 60
+	maxCurves     = 4
 )
 
 func newFinding(f *report.Finding, id string, clock report.Clock) *finding {
 	v := &finding{
 		Finding: f, ID: id, Mark: marks[f.Severity],
-		Rules: append([]string{f.Rule}, f.Also...), Line: marked(f.Excerpt), Places: places(f),
+		Rules: append([]string{f.Rule}, f.Also...), Line: marked(f.Excerpt),
+	}
+	v.Places, v.MoreAt = places(f)
+	for _, l := range f.Chain {
+		v.Chain = append(v.Chain, link{linkTime(l), l.Name, l.Text})
 	}
 	if len(f.Locations) > 0 {
 		l := f.Locations[0]
@@ -304,21 +314,38 @@ func marked(e *report.Excerpt) *markedLine {
 	return &markedLine{e.Line, string(r[:from]), string(r[from:to]), string(r[to:])}
 }
 
-// places names the other places of a finding, of which Related may hold only
-// some.
-func places(f *report.Finding) (all []string) {
-	for i, l := range f.Related {
-		if i == maxPlaces {
-			break
+// places names the first few of the other places of a finding, as the text
+// does: those in the file named before by their line alone. more are the next
+// ones in full. Related may hold only some of all.
+func places(f *report.Finding) (first string, more []string) {
+	if len(f.Related) == 0 {
+		return "", nil
+	}
+	var names []string
+	last := ""
+	for _, l := range f.Related[:min(len(f.Related), maxPlaces)] {
+		name := l.File
+		if name == last {
+			name = ""
 		}
-		all = append(all, placeOf(l))
+		last = l.File
+		names = append(names, name+":"+strconv.Itoa(l.Line))
 	}
-	total := len(f.Related)
-	if f.Excerpt != nil {
-		total = max(total, int(min(f.Count, math.MaxInt32))-1)
+	first = strings.Join(names, ", ")
+	if total := max(len(f.Related), int(min(f.Count, math.MaxInt32))-1); total > len(names) {
+		first += " and " + report.Int(total-len(names)) + " more"
 	}
-	if len(all) > 0 && total > len(all) {
-		all = append(all, report.Int(total-len(all))+" more")
+	for _, l := range f.Related[len(names):min(len(f.Related), maxMorePlaces)] {
+		more = append(more, placeOf(l))
 	}
-	return all
+	return first, more
+}
+
+// linkTime writes how long before or after a tooth something happens.
+func linkTime(l report.Link) string {
+	d := time.Duration(l.OffsetNS).Round(100 * time.Millisecond)
+	if d > 0 {
+		return "+" + report.Dur(d)
+	}
+	return report.Dur(d)
 }

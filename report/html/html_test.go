@@ -286,6 +286,9 @@ func TestSaysWhatTheTextSays(t *testing.T) {
 		for _, c := range append(f.Causes, f.Cleared...) {
 			want = append(append(append(want, c.Why, c.RefutedBy, c.Suspect), c.For...), c.Against...)
 		}
+		for _, l := range f.Chain {
+			want = append(want, l.Name, l.Text)
+		}
 		for _, r := range f.Remedies {
 			want = append(append(want, r.Text, r.Why), r.Caveats...)
 		}

@@ -125,7 +125,10 @@ func TestOffsets(t *testing.T) {
 func TestUnsoundData(t *testing.T) {
 	at := sampleStart
 	for _, tl := range []*report.Timeline{
-		nil, {}, {From: at, To: at}, {From: at, To: at.Add(time.Hour)},
+		nil,
+		{},
+		{From: at, To: at},
+		{From: at, To: at.Add(time.Hour)},
 		{From: at, To: at.Add(time.Hour), Lanes: []report.Lane{{At: []int64{1, 2, 3}, N: []float64{1}}}},
 		{From: at, To: at.Add(time.Hour), Lanes: []report.Lane{{At: []int64{-5, 7200}, N: []float64{1, math.MaxFloat64}, StepNS: 1e9}}},
 		{From: at, To: at.Add(time.Hour), Lanes: []report.Lane{{Kind: "events", At: []int64{1}, StepNS: 1e9}}},

@@ -105,9 +105,13 @@ func sampleHerd() report.Finding {
 			{Kind: "cron", Score: 0.05, Suspect: "deploy/crontab:7", Why: "fires at :00 but the teeth drift 1.2 s an hour: not cron", Against: []string{"33 of 34 teeth have no fire within 1 s"}, Locations: []report.Location{{File: "deploy/crontab", Line: 7, Col: 1}}},
 			{Kind: "retry", Score: 0.01, Why: "no client comes back within a tooth"},
 		},
-		Missing:  []string{"whether the application locks its refills: the log of one client would tell"},
-		Timeline: nil,
-		Fold:     sampleFold(),
+		Missing: []string{"whether the application locks its refills: the log of one client would tell"},
+		Chain: []report.Link{
+			{OffsetNS: -3601200e6, Name: "deploy", Text: "all keys are written"},
+			{OffsetNS: -300e6, Name: "page:*", Text: "3,427 keys expire in 1 s (TTL 3600 s)"},
+			{Name: "SELECT … FROM price WHERE sku = ?", Text: "1,400 runs in 1.4 s"},
+		},
+		Fold: sampleFold(),
 		Fix: &report.Fix{
 			Text: "write page:* with a random TTL of 3060–4140 s instead of 3600 s", Effects: []string{"busiest second 911 → 24 queries", "mean TTL unchanged"},
 			Effect: &report.Effect{PeakBefore: 911, PeakAfter: 24, Unit: "queries/s"}, Lang: "go",
