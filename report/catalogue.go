@@ -8,12 +8,13 @@ import (
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint"
 	"github.com/herdscan/herdscan/querylog"
+	"github.com/herdscan/herdscan/report/attribute"
 	"github.com/herdscan/herdscan/ttlhist"
 )
 
 // Catalogue lists every rule, by number.
 func Catalogue() []rule.Rule {
-	all := slices.Concat(cronlint.Rules(), ttlhist.Rules(), querylog.Rules())
+	all := slices.Concat(cronlint.Rules(), ttlhist.Rules(), querylog.Rules(), attribute.Rules())
 	slices.SortFunc(all, func(a, b rule.Rule) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }
