@@ -88,6 +88,12 @@ func mdFinding(f *Finding) string {
 			p("- %s\n", md(e))
 		}
 	}
+	if others := f.otherRemedies(); len(others) > 0 {
+		p("\nOther remedies:\n\n")
+		for _, line := range others {
+			p("- %s\n", md(line))
+		}
+	}
 	return b.String()
 }
 

@@ -265,7 +265,10 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 		out.Causes = append(out.Causes, Cause{Kind: string(c.Kind), Score: c.Score, Why: queryCause(c), RefutedBy: trimStop(c.RefutedBy)})
 	}
 	if f.Fix.Text != "" {
-		out.Fix = q.fix(f)
+		out.Fix = queryFix(f)
+	}
+	if f.Severity >= rule.Warning {
+		out.Advise(QueryCase(f, q.Lang))
 	}
 	return out
 }
@@ -417,15 +420,12 @@ func queryMembers(f *querylog.Finding) []string {
 	return out
 }
 
-func (q *QueryLog) fix(f *querylog.Finding) *Fix {
+// queryFix is the fix of the analysis, for what no remedy is weighed for.
+func queryFix(f *querylog.Finding) *Fix {
 	fix := &Fix{Text: Clean(f.Fix.Text)}
 	if e := f.Fix.Effect; e != nil {
 		fix.Effect = &Effect{PeakBefore: e.PeakBefore, PeakAfter: math.Ceil(e.PeakAfter), Unit: e.Unit}
-		fix.Effects = []string{fmt.Sprintf("busiest second  %s → %s", Int(int64(math.Round(e.PeakBefore))), Count(int64(math.Ceil(e.PeakAfter)), "queries"))}
+		fix.Effects = []string{"busiest second  " + fix.Effect.words()}
 	}
-	if f.Severity < rule.Warning || len(f.Causes) == 0 {
-		return fix
-	}
-	fix.Lang, fix.Code = querySnippet(q.Lang, f)
 	return fix
 }

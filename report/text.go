@@ -173,6 +173,9 @@ func (t *textWriter) finding(f *Finding) {
 		t.para("  ", "Would refute it: "+f.RefutedBy)
 	}
 	t.fix(f.Fix)
+	for _, line := range f.otherRemedies() {
+		t.hanging("       ", "         ", line)
+	}
 	if f.Suppressed != "" {
 		t.para("  ", "not counted: "+f.Suppressed)
 	}

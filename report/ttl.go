@@ -308,7 +308,7 @@ func (r *TTL) herd(out *Finding, f *ttlhist.Finding, h *ttlhist.Herd, clock Cloc
 	}
 	out.Details = append(out.Details, r.herdLines(f, h, clock)...)
 	if f.Severity >= rule.Warning {
-		out.Fix = r.herdFix(f, h)
+		r.advise(out, f)
 	}
 }
 
@@ -360,28 +360,6 @@ func sentenceEnd(s string) string {
 }
 
 func width(t ttlhist.Tooth) time.Duration { return max(t.To.Sub(t.From), time.Second) }
-
-func (r *TTL) herdFix(f *ttlhist.Finding, h *ttlhist.Herd) *Fix {
-	fix := &Fix{Text: Clean(f.Fix)}
-	j := h.Jitter
-	if !j.Helps {
-		fix.Caveats = append(fix.Caveats, Clean(j.Why))
-		return fix
-	}
-	fix.Lang, fix.Code = ttlSnippet(r.Lang, j)
-	fix.Effect = &Effect{PeakBefore: math.Round(j.First.PeakBefore), PeakAfter: math.Ceil(j.First.PeakAfter), Unit: "keys/s"}
-	fix.Effects = append(fix.Effects, fmt.Sprintf("busiest second of one tooth  %s → %s     mean TTL unchanged; one generation later %s",
-		Int(int64(math.Round(j.First.PeakBefore))), Count(int64(math.Ceil(j.First.PeakAfter)), "keys"), Count(int64(math.Ceil(j.Second.PeakAfter)), "keys")))
-	if j.Enough {
-		fix.Effects = append(fix.Effects, fmt.Sprintf("smallest jitter for at most %s a second: ±%s", Count(int64(math.Round(j.Target)), "keys"), percentFine(j.Smallest.Fraction)))
-	} else {
-		fix.Effects = append(fix.Effects, fmt.Sprintf("no jitter reaches %s a second: a longer TTL, single-flight or serving stale values would", Count(int64(math.Round(j.Target)), "keys")))
-	}
-	if j.Why != "" {
-		fix.Caveats = append(fix.Caveats, Clean(j.Why))
-	}
-	return fix
-}
 
 // percentFine writes small jitters with the figures they need.
 func percentFine(x float64) string {

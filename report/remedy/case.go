@@ -75,8 +75,9 @@ type Case struct {
 
 // Limits that separate the layers of a case.
 const (
-	manyKeys    = 5 // fewer are not spread: their readers are what is many
-	manyCopies  = 5 // fewer copies of one statement are no stampede
+	manyKeys    = 5   // fewer are not spread: their readers are what is many
+	manyCopies  = 5   // fewer copies of one statement are no stampede
+	hotShare    = 0.1 // of the busiest second: less is lost among the others
 	fewMillis   = 10 * time.Millisecond
 	usualSpread = 0.15 // half-width of the TTL that is usual: 10 to 20 %
 	widest      = 0.5  // half-width at most: some keys live next to no time
@@ -90,7 +91,13 @@ func (c Case) many() bool {
 }
 
 // hot tells whether copies of one statement make a part of it.
-func (c Case) hot() bool { return c.copies() >= manyCopies || c.Kind == HotKey }
+func (c Case) hot() bool {
+	if c.Kind == HotKey {
+		return true
+	}
+	n := c.copies()
+	return n >= manyCopies && n >= hotShare*c.Peak
+}
 
 // copies returns the copies of the hottest statement in its busiest second, 0
 // if not known.
@@ -158,16 +165,18 @@ func (c Case) effect(after float64) *comb.Effect {
 }
 
 // target is the wanted busiest second, 0 if nothing tells it: what the source
-// can take, or about one value computed at a time, but never below twice an
-// even spread over the TTL or what there is between the teeth.
+// can take, or a tenth of what it takes now and about one value computed at a
+// time. It is never below twice an even spread over the TTL, nor below what
+// there is between the teeth.
 func (c Case) target() float64 {
-	if c.Budget > 0 {
+	switch {
+	case c.Budget > 0:
 		return c.Budget
-	}
-	if c.Rebuild <= 0 || c.TTL <= 0 {
+	case c.Rebuild <= 0 || c.TTL <= 0:
 		return 0
 	}
-	return max(1/c.Rebuild.Seconds(), 2*c.Keys/c.TTL.Seconds(), c.Baseline)
+	wave, _ := c.parts()
+	return max(min(1/c.Rebuild.Seconds(), wave/10), 2*c.Keys*c.multiplicity()/c.TTL.Seconds(), c.Baseline)
 }
 
 // slowest is the longest known time to compute a value.

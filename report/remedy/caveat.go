@@ -93,6 +93,9 @@ func conflicts(c Case, r Remedy) []Conflict {
 			if r.Name == RunOnce {
 				what = "the claim"
 			}
+			if c.LocksBesideBlobs {
+				what += ", like the locks that are there already,"
+			}
 			add(policy, what+" may be evicted while it is held, so that a second owner starts", "keep locks and claims in a store with noeviction, apart from cached values")
 		}
 		if r.Name == Lock && c.LockTTL > 0 && c.LockTTL < c.slowest() {
@@ -106,7 +109,7 @@ func conflicts(c Case, r Remedy) []Conflict {
 		}
 	case Jitter:
 		if c.PinnedTo != "" {
-			add("deadlines set to "+c.PinnedTo, "a random TTL changes nothing while the deadline is a time of day", "add a random time to the deadline itself, or let the values live for a time instead of until a time")
+			add("deadlines set to "+c.PinnedTo, "a random TTL changes nothing while the deadline is a time of day", "add a random time to the deadline itself")
 		}
 	}
 	return out

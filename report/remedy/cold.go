@@ -25,6 +25,11 @@ func warmUp(c Case) Remedy {
 		Text: fmt.Sprintf("load the most expensive keys before the cache takes traffic, at %s at most", rate(c.warmRate(), "keys/s")),
 		Why:  "an empty cache under traffic is the heaviest of all herds: neither random TTLs nor one load a key is enough alone",
 	}
+	if !c.many() && c.hot() {
+		r.Text, r.Why = "load this value before the cache takes traffic", "no reader misses it then"
+		r.Effect = c.effect(1)
+		return r
+	}
 	if c.Keys > 0 {
 		r.Text += fmt.Sprintf(" (%s in %s)", count(c.Keys, "keys"), secs(seconds(c.Keys/c.warmRate())))
 	}

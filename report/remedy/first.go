@@ -40,7 +40,7 @@ func (c Case) harmless() (why string, ok bool) {
 	const idle = 0.5 // values computed at a time, on average over the busiest second
 	peak := c.before()
 	switch {
-	case peak <= 0:
+	case peak <= 0 || !c.cached():
 		return "", false
 	case c.Budget > 0 && peak <= c.Budget:
 		return fmt.Sprintf("its busiest second has %s, and %s are said to be borne", num(peak), rate(c.Budget, c.unit())), true

@@ -68,6 +68,10 @@ func (c Case) keysShared(n float64) float64 {
 // weighHot predicts a remedy that leaves wave and hot of the busiest second.
 func (c Case) weighHot(r *Remedy, wave, hot float64) {
 	waveBefore, hotBefore := c.parts()
+	if c.before() <= 0 {
+		r.Helps = Yes
+		return
+	}
 	r.Effect = c.effect(wave + hot)
 	part := comb.Effect{PeakBefore: hotBefore, PeakAfter: hot}
 	if !c.hot() {
@@ -144,6 +148,8 @@ func earlyRefresh(c Case) Remedy {
 		r.Helps, r.Why = No, "an empty cache has no expiry yet to be early for"
 	case !c.hot():
 		r.Helps, r.Why = No, fmt.Sprintf("it needs many readers of each key; %s have few", differentKeys(c.Keys))
+	case c.copies() <= 0:
+		r.Helps, r.Why = Partly, "for keys that are read many times during one load, and only for those; how often these are read is not known"
 	case readers < fewReaders:
 		r.Helps, r.Why = No, fmt.Sprintf("only %.1f readers come during one load: at such traffic nothing is refreshed early, and there is no stampede either", readers)
 	default:

@@ -19,7 +19,7 @@ type Name string
 
 // The remedies.
 const (
-	Nothing      Name = "nothing"        // it is harmless
+	Nothing      Name = "none"           // nothing: it is harmless
 	NoCache      Name = "no_cache"       // the value must not be old
 	Jitter       Name = "ttl_jitter"     // random times to live
 	Outlive      Name = "outlive"        // times to live longer than the period of the job that writes
@@ -32,9 +32,47 @@ const (
 	Negative     Name = "negative_cache" // cache what does not exist
 	Backoff      Name = "backoff"        // pauses that grow, with full jitter
 	RetryBudget  Name = "retry_budget"   // few attempts, and few of them at a time
-	Spread       Name = "spread_starts"  // other minutes for jobs
+	Spread       Name = "cron_minutes"   // jobs at different times
 	RunOnce      Name = "run_once"       // one replica claims the job
 )
+
+// Words names a remedy in a list: "random TTLs".
+func (n Name) Words() string {
+	switch n {
+	case Nothing:
+		return "nothing"
+	case NoCache:
+		return "no cache"
+	case Jitter:
+		return "random TTLs"
+	case Outlive:
+		return "longer TTLs"
+	case Coalesce:
+		return "one load a process"
+	case Lock:
+		return "a lock across processes"
+	case ServeStale:
+		return "serving the old value meanwhile"
+	case EarlyRefresh:
+		return "early refresh (XFetch)"
+	case WarmUp:
+		return "warming up"
+	case Stagger:
+		return "restarts apart"
+	case Negative:
+		return "cached absence"
+	case Backoff:
+		return "backoff with full jitter"
+	case RetryBudget:
+		return "a retry budget"
+	case Spread:
+		return "starts apart"
+	case RunOnce:
+		return "one run of all replicas"
+	default:
+		return string(n)
+	}
+}
 
 // Helps says whether a remedy helps in a case.
 type Helps string
@@ -83,11 +121,11 @@ type Curve struct {
 // not help. It is empty when the kind of the cause is not known.
 func Advise(c Case) []Remedy {
 	var list []Remedy
-	for _, weigh := range remediesFor(c.Kind) {
+	for _, weigh := range remediesFor(c) {
 		r := weigh(c)
 		r.Conflicts = conflicts(c, r)
 		r.Caveats = append(r.Caveats, caveats(c, r)...)
-		if r.Helps != No {
+		if r.Helps != No && !(r.Name == Jitter && c.PinnedTo != "") {
 			r.Lang, r.Code = snippet(c, r.Name)
 		}
 		list = append(list, r)
@@ -97,9 +135,15 @@ func Advise(c Case) []Remedy {
 }
 
 // Best returns the fix to show first. Where many keys and a hot one make the
-// tooth together, it is the first remedy for each of them in one. ok is false
-// when nothing in the list helps.
+// tooth together, it is the first remedy for each of them in one. That a value
+// should not be cached is a hint from a name, so it becomes a caveat. ok is
+// false when nothing in the list helps.
 func Best(c Case, list []Remedy) (r Remedy, ok bool) {
+	if len(list) > 1 && list[0].Name == NoCache {
+		r, ok = Best(c, list[1:])
+		r.Caveats = slices.Concat([]string{list[0].Text}, r.Caveats)
+		return r, ok
+	}
 	if len(list) == 0 || list[0].Helps == No {
 		return Remedy{}, false
 	}
@@ -134,10 +178,10 @@ func rank(h Helps) int {
 	return slices.Index([]Helps{Yes, Partly, No}, h)
 }
 
-// remediesFor lists what is weighed for a kind of cause. Among remedies that
-// help alike the order stands: first what is cheap and can't do harm.
-func remediesFor(k Kind) []func(Case) Remedy {
-	switch k {
+// remediesFor lists what is weighed for the kind of the cause. Among remedies
+// that help alike the order stands: first what is cheap and can't do harm.
+func remediesFor(c Case) []func(Case) Remedy {
+	switch c.Kind {
 	case TTLHerd, Budget:
 		return []func(Case) Remedy{jitter, coalesce, serveStale, lock, earlyRefresh}
 	case WarmUpJob:
@@ -145,6 +189,9 @@ func remediesFor(k Kind) []func(Case) Remedy {
 	case HotKey:
 		return []func(Case) Remedy{coalesce, serveStale, lock, earlyRefresh, jitter}
 	case ColdStart:
+		if !c.many() {
+			return []func(Case) Remedy{coalesce, lock, warmUp, stagger, jitter, serveStale, earlyRefresh}
+		}
 		return []func(Case) Remedy{warmUp, coalesce, lock, stagger, jitter, serveStale, earlyRefresh}
 	case CronPileUp:
 		return []func(Case) Remedy{spread, runOnce, jitter}

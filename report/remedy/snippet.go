@@ -37,10 +37,10 @@ func numbersOf(c Case) numbers {
 	if j.Fraction == 0 {
 		j = comb.Jitter{Fraction: usualSpread}
 	}
-	lo, hi := j.Range(c.ttl())
+	lo, hi := c.ttlRange(j)
 	w := c.retries()
 	n := numbers{
-		TTL: whole(c.ttl()), Low: whole(lo), High: max(whole(hi), whole(lo)+1),
+		TTL: whole(c.ttl()), Low: whole(lo), High: whole(hi),
 		Lease: whole(c.lease()), Bound: whole(c.bound()), Rate: int(c.warmRate()),
 		NegativeLow: whole(negativeLow), NegativeHigh: whole(negativeHigh), Window: whole(c.window()),
 		BaseMS: int(w.Pause.Milliseconds()), CapMS: int(w.Cap.Milliseconds()), Attempts: attempts,

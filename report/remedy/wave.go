@@ -3,32 +3,44 @@ package remedy
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/herdscan/herdscan/comb"
 )
 
 // jitterOf returns the jitter that this case needs and no more, in whole
 // percents, and whether it is enough for the budget. Where nothing tells what
-// the source can bear it is the usual one.
+// the source can bear it is the usual one, or what halves a wide tooth.
 func (c Case) jitterOf() (j comb.Jitter, enough bool) {
 	usual := c.UsualJitter
 	if usual.Fraction == 0 {
 		usual.Fraction = usualSpread
 	}
-	target := c.target()
-	if target <= 0 || c.TTL <= 0 || !c.many() {
+	if c.TTL <= 0 || !c.many() {
 		return usual, true
 	}
-	j, ok := comb.SmallestJitter(c.wave(), target/c.multiplicity(), false)
-	j.Fraction = math.Ceil(100*j.Fraction-1e-9) / 100
-	switch {
-	case c.Budget > 0 && (!ok || j.Fraction > widest):
-		return comb.Jitter{Fraction: widest}, false
-	case c.Budget <= 0 && (!ok || j.Fraction > usual.Fraction):
-		return usual, true
-	default:
+	if target := c.target(); target > 0 {
+		j, ok := c.smallest(target)
+		switch {
+		case ok && (c.Budget > 0 || j.Fraction <= usual.Fraction):
+			return j, true
+		case c.Budget > 0:
+			return comb.Jitter{Fraction: widest}, false
+		}
+	}
+	wave, _ := c.parts()
+	if j, ok := c.smallest(wave / 2); ok && j.Fraction > usual.Fraction {
 		return j, true
 	}
+	return usual, true
+}
+
+// smallest returns the smallest jitter in whole percents that keeps the busiest
+// second of the many keys at or below target, if one does.
+func (c Case) smallest(target float64) (j comb.Jitter, ok bool) {
+	j, ok = comb.SmallestJitter(c.wave(), target/c.multiplicity(), false)
+	j.Fraction = math.Ceil(100*j.Fraction-1e-9) / 100
+	return j, ok && j.Fraction <= widest
 }
 
 // multiplicity is how often each of the many keys is computed at one death.
@@ -80,8 +92,10 @@ func jitter(c Case) Remedy {
 }
 
 func (c Case) jitterText(j comb.Jitter) string {
-	lo, hi := j.Range(c.TTL)
+	lo, hi := c.ttlRange(j)
 	switch {
+	case c.PinnedTo != "" && c.TTL > 0:
+		return fmt.Sprintf("add a random time of up to %s to each deadline instead of setting all to %s", secs(hi-lo), c.PinnedTo)
 	case c.TTL <= 0:
 		return fmt.Sprintf("write these keys with a random TTL: ±%.0f %% of the one they have", 100*j.Fraction)
 	case c.TTLAtLeast:
@@ -89,6 +103,13 @@ func (c Case) jitterText(j comb.Jitter) string {
 	default:
 		return fmt.Sprintf("write these keys with a random TTL of %s to %s instead of %s", secs(lo), secs(hi), secs(c.TTL))
 	}
+}
+
+// ttlRange is the range of times to live with a jitter, in whole seconds.
+func (c Case) ttlRange(j comb.Jitter) (low, high time.Duration) {
+	low, high = j.Range(c.ttl())
+	low = max(low.Round(time.Second), time.Second)
+	return low, max(high.Round(time.Second), low+time.Second)
 }
 
 // weighJitter predicts what a jitter does where the numbers are known.
