@@ -184,7 +184,7 @@ func planNotes(p *spread.Plan) []string {
 			add("--jitter %s is a part of the longest remaining time, %s: their TTL is not known, and no shorter", report.Percent(p.Jitter), report.Dur(p.TTL.Round(time.Second)))
 		}
 		add("the cause stays: whatever writes these keys with one TTL will load the next herd (herdscan ttl has the fix)")
-		add("writing takes about %s more at most, and needs a user with: %s", report.Dur(p.Writing.Round(time.Second)), report.Clean(scan.WriteACL(scan.KeyGlob(p.Pattern))))
+		add("writing takes %s at most, and needs a user with: %s", report.Dur(max(p.Writing.Round(time.Second), time.Second)), report.Clean(scan.WriteACL(scan.KeyGlob(p.Pattern))))
 	}
 	for _, left := range []struct {
 		n   uint64
