@@ -104,6 +104,9 @@ func (a *analyser) genericReplica(s *subject) Suspect {
 func (a *analyser) genericWarmUp(s *subject) Suspect {
 	c := newGeneric(WarmUp)
 	c.add(s.timing()-4, "") // a job and a cache, and nobody has seen either
+	if len(a.Caches) > 0 {
+		c.say(-4, "the cache shows no keys that a schedule writes")
+	}
 	s.weighSchedule(&c)
 	s.weighMisses(&c)
 	return c

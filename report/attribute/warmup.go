@@ -15,7 +15,11 @@ import (
 func (a *analyser) warmUps(s *subject, j *job) []Suspect {
 	bare := j.newSuspect(s, WarmUp)
 	a.weighFires(s, &bare, j)
-	bare.say(-8, "no cache shows keys that it writes")
+	if len(a.Caches) > 0 {
+		bare.say(-14, "the cache shows no keys that it writes")
+	} else {
+		bare.say(-8, "no cache was given that shows keys that it writes")
+	}
 	if w := warms(bare.Entries[0]); w != "" {
 		bare.say(5, "its command speaks of it (%s)", w)
 	}
