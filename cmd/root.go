@@ -40,6 +40,7 @@ func newRoot(env Env) *cobra.Command {
 		newEvents(env),
 		newLint(env),
 		newPlan(env),
+		newSimulate(env),
 		newSpread(env),
 		newWatch(env),
 		newExplain(env),

@@ -29,6 +29,8 @@ type Document struct {
 	Comparison []Change `json:"comparison,omitempty"`
 	// Timeline is the whole run on one clock, where several sources were read.
 	Timeline *Timeline `json:"timeline,omitempty"`
+	// Simulation is what "herdscan simulate" played.
+	Simulation *Simulation `json:"simulation,omitempty"`
 	// Notes are facts about the run: the load it put on a server, say.
 	Notes   []string `json:"notes,omitempty"`
 	Summary Summary  `json:"summary"`

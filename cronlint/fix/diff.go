@@ -101,22 +101,16 @@ func writeLines(b *strings.Builder, old, changed []string) {
 	}
 }
 
-// maxDrift bounds how many lines are looked through for a place from which both
-// sides go on alike: fixes add and change few lines in one place, but may change
-// every line of a long file.
-const maxDrift = 32
-
-// resync finds the nearest place from which both go on alike, or else takes as
-// many lines of each as were looked through.
+// resync finds the nearest place from which both go on alike.
 func resync(old, changed []string) (i, j int) {
-	for sum := 1; sum < min(len(old)+len(changed), maxDrift); sum++ {
+	for sum := 1; sum < len(old)+len(changed); sum++ {
 		for i := max(0, sum-len(changed)); i <= min(sum, len(old)); i++ {
 			if j := sum - i; i < len(old) && j < len(changed) && old[i] == changed[j] {
 				return i, j
 			}
 		}
 	}
-	return min(len(old), maxDrift/2), min(len(changed), maxDrift/2)
+	return len(old), len(changed)
 }
 
 func writeLine(b *strings.Builder, mark byte, line string) {
