@@ -32,6 +32,9 @@ type cold struct {
 // how many keys were due in that time by the schedule.
 func (c *cold) strike(now time.Time, j jolt, deadlines uint64, h *history, budget float64) (Event, bool) {
 	gone := grown(j.keysAfter, j.keysBefore)
+	if j.flushes > 0 { // they may have been written anew since: their misses tell
+		gone = max(gone, min(j.misses, j.keysBefore))
+	}
 	if j.keysBefore < fewKeys || float64(gone) < emptied*float64(j.keysBefore) {
 		return Event{}, false
 	}
@@ -50,7 +53,7 @@ func (c *cold) strike(now time.Time, j jolt, deadlines uint64, h *history, budge
 	c.before, c.known = h.usual(now.Add(-time.Minute), now, missesOf)
 	c.event = Event{
 		At: now, Stage: Begins, Rule: "HS411", Severity: rule.Warning, Subject: j.server, Tooth: now, Count: gone, Unit: "keys",
-		Text: fmt.Sprintf("the cache was emptied: %s of %s are gone (%s). Every read misses until they are written anew, and what is written together now with one TTL dies together", thousands(gone), count(j.keysBefore, "keys", false), how),
+		Text: fmt.Sprintf("the cache was emptied: %s of %s were lost (%s). Every read misses until they are written anew, and what is written together now with one TTL dies together", thousands(gone), count(j.keysBefore, "keys", false), how),
 	}
 	if budget > 0 && float64(gone) > budget*60 {
 		c.event.Severity = rule.Error

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,8 @@ const (
 	longRun = 30 * time.Second
 	// proofTime is how long after the last miss writes are waited for, besides the length of the run itself.
 	proofTime = 2 * time.Second
+	// sureNoise is how many times the usual scatter of the writes their excess must be.
+	sureNoise = 6
 	// maxRuns bounds the keys whose misses are followed at once.
 	maxRuns = 4096
 	// maxHot bounds the keys that had a stampede and are followed for their next deadline.
@@ -35,9 +38,8 @@ type keyID struct {
 type missRun struct {
 	first, last time.Time
 	n           uint64
-	others      uint64 // misses of all keys when it began
+	others      uint64 // misses of all keys before it began
 	told        bool
-	writes      float64 // that followed, beyond the usual; -1: unknown
 }
 
 // A Rebuild is what MONITOR shows of one key: it was asked for by several
@@ -51,7 +53,7 @@ type Rebuild struct {
 	Hosts    int           // addresses they came from
 	Written  int           // writes by clients that had found nothing
 	InFlight int           // clients that found nothing and have not written yet
-	Longest  time.Duration // from a read to the write that answers it
+	Took     time.Duration // a rebuild, about
 }
 
 // A HotKey is a key that had a stampede while somebody watched.
@@ -103,7 +105,7 @@ func (s *stampedes) miss(now time.Time, m scan.KeyMiss) {
 			s.lost++
 			return
 		}
-		r = &missRun{first: now, others: s.total - 1, writes: -1}
+		r = &missRun{first: now, others: s.total - 1}
 		s.runs[id] = r
 	}
 	r.last = now
@@ -146,36 +148,42 @@ func (s *stampedes) judge(now time.Time, id keyID, r *missRun, h *history) (Even
 			Text: fmt.Sprintf("was asked for %s times within %s and is never there: absence is not cached", thousands(r.n), Span(long)),
 		}, true
 	}
-	usual, known := h.usual(r.first.Add(-time.Minute), r.first, changesOf)
-	if !known {
-		if now.Sub(r.last) <= missGap {
-			return Event{}, false
-		}
+	span := max(r.last.Sub(r.first), 100*time.Millisecond)
+	usual, noise, known := h.spread(r.first.Add(-time.Minute), r.first, changesOf)
+	writes, over := h.excess(r.first, now, usual, changesOf)
+	writes -= float64(s.total - r.others - r.n) // misses of other keys: each may be rebuilt too
+	need := max(herdCopies, 0.3*float64(r.n))
+	noise *= sureNoise * math.Sqrt(over.Seconds())
+	switch {
+	case known && writes >= need && writes >= noise:
 		r.told = true
-		e := s.begin(now, id, r.first, r.n, fmt.Sprintf("was missed %s times within %s; how often it was rebuilt is not seen", thousands(r.n), Span(r.last.Sub(r.first))))
-		e.Severity = rule.Note
-		return e, true
-	}
-	others := s.total - r.others - r.n // each may be rebuilt too
-	r.writes = h.sum(r.first, now, changesOf) - usual*long.Seconds() - float64(others)
-	if r.writes < max(herdCopies, 0.3*float64(r.n)) {
-		return Event{}, false
+		return s.begin(now, id, r.first, r.n, rule.Warning, fmt.Sprintf("was missed %s times within %s, and about %s writes more than usual followed: its callers rebuild it side by side",
+			thousands(r.n), Span(span), thousands(uint64(writes)))), true
+	case now.Sub(r.last) < span+proofTime || known && noise < need:
+		return Event{}, false // not over yet; or it is, and was rebuilt a few times only
 	}
 	r.told = true
-	return s.begin(now, id, r.first, r.n, fmt.Sprintf("was missed %s times within %s, and about %s writes more than usual followed: its callers rebuild it side by side",
-		thousands(r.n), Span(max(r.last.Sub(r.first), 100*time.Millisecond)), thousands(uint64(r.writes)))), true
+	return s.begin(now, id, r.first, r.n, rule.Note, fmt.Sprintf("was missed %s times within %s; how often it was rebuilt can't be told from other writes", thousands(r.n), Span(span))), true
 }
 
 // begin opens a stampede of a key.
-func (s *stampedes) begin(now time.Time, id keyID, from time.Time, misses uint64, text string) Event {
+func (s *stampedes) begin(now time.Time, id keyID, from time.Time, misses uint64, severity rule.Severity, text string) Event {
 	e := Event{
-		At: now, Stage: Begins, Rule: "HS410", Severity: rule.Warning, Subject: subjectOf(id), Text: text,
+		At: now, Stage: Begins, Rule: "HS410", Severity: severity, Subject: subjectOf(id), Text: text,
 		Tooth: from, Count: misses, Unit: "misses",
 	}
-	if s.budget > 0 && float64(misses) > s.budget*max(1, now.Sub(from).Seconds()) {
+	if severity == rule.Warning && s.budget > 0 && float64(misses) > s.budget*max(1, now.Sub(from).Seconds()) {
 		e.Severity = rule.Error
 	}
 	s.active[id] = &stampede{from: from, last: now, misses: misses, event: e}
+	if severity >= rule.Warning {
+		s.heat(id, misses)
+	}
+	return e
+}
+
+// heat remembers a key that had a stampede.
+func (s *stampedes) heat(id keyID, misses uint64) {
 	k := s.hot[id]
 	if k == nil {
 		if len(s.hot) >= maxHot {
@@ -186,7 +194,6 @@ func (s *stampedes) begin(now time.Time, id keyID, from time.Time, misses uint64
 	}
 	k.Teeth++
 	k.Misses, k.Expire = misses, time.Time{}
-	return e
 }
 
 // dropHot forgets one of the keys with the fewest teeth.
@@ -211,9 +218,9 @@ func (s *stampedes) rebuilds(now time.Time, list []Rebuild) []Event {
 			if r.Written < herdCopies || r.Missed < herdCopies {
 				continue
 			}
-			out = append(out, s.begin(now, id, r.From, uint64(r.Missed), fmt.Sprintf(
-				"was missed %s times by %s from %s at once and written %s times within %s: its callers rebuild it side by side",
-				thousands(uint64(r.Missed)), count(uint64(r.Clients), "connections", false), count(uint64(r.Hosts), "hosts", false), thousands(uint64(r.Written)), Span(r.Longest))))
+			out = append(out, s.begin(now, id, r.From, uint64(r.Missed), rule.Warning, fmt.Sprintf(
+				"was missed by at least %s reads on %s from %s at once, and written %s times so far, which takes %s each time: its callers rebuild it side by side",
+				thousands(uint64(r.Missed)), count(uint64(r.Clients), "connections", false), count(uint64(r.Hosts), "hosts", false), thousands(uint64(r.Written)), Span(r.Took))))
 			a = s.active[id]
 		}
 		if a.inFlight != r.InFlight || a.written < r.Written {

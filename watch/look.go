@@ -109,8 +109,9 @@ func (w *Watcher) readKeys(ctx context.Context, l *scan.Live, r **scan.Redis) (t
 	sum.End(w.parts(about, (*r).Coverage())...)
 	w.publish(ctx, sum)
 	w.inspect(ctx, l, info, sum)
+	look.Next = w.gap((*r).Impact())
 	w.analyse(look, sum)
-	return w.gap((*r).Impact()), nil
+	return look.Next, nil
 }
 
 // parts turns what was read of each part into the summary's terms, and counts
@@ -209,5 +210,5 @@ func (w *Watcher) borrow(ctx context.Context) {
 	if !at.After(w.engine.State(w.now()).ReadAt) {
 		return // known already
 	}
-	w.analyse(Look{At: at, Offset: offset}, sum)
+	w.analyse(Look{At: at, Offset: offset, Next: cmp.Or(w.opts.Every, longestGap)}, sum)
 }

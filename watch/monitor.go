@@ -64,7 +64,8 @@ func (w *Watcher) sample(ctx context.Context, l *scan.Live) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opts.SampleFor)
 	defer cancel()
 	var mu sync.Mutex
-	s := NewSample(w.clockOffset())
+	began := w.now()
+	s := NewSample(began, w.clockOffset())
 	done := make(chan error, 1)
 	go func() {
 		done <- l.Monitor(ctx, func(c *scan.Command) {
@@ -80,7 +81,6 @@ func (w *Watcher) sample(ctx context.Context, l *scan.Live) error {
 		mu.Unlock()
 		w.tell(w.engine.ObserveRebuilds(now, list))
 	}
-	began := w.now()
 	for {
 		select {
 		case err := <-done:

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/herdscan/herdscan/scan"
@@ -39,6 +40,7 @@ type jolt struct {
 	flushes    uint64
 	keysBefore uint64
 	keysAfter  uint64
+	misses     uint64
 }
 
 // observe compares counters with those of the look before. own is what
@@ -59,7 +61,7 @@ func (p *pulse) observe(now time.Time, vitals []scan.Vitals, own Own) (Rates, []
 		if !known {
 			continue
 		}
-		j := jolt{server: v.Server, restarted: v.RunID != before.RunID, keysBefore: before.Keys(), keysAfter: v.Keys()}
+		j := jolt{server: v.Server, restarted: v.RunID != before.RunID, keysBefore: before.Keys(), keysAfter: v.Keys(), misses: grown(before.Misses, v.Misses)}
 		if before.Role != v.Role {
 			j.role = v.Role
 		}
@@ -141,6 +143,28 @@ func (h *history) usual(from, to time.Time, of func(Rates) float64) (float64, bo
 	return median(xs), true
 }
 
+// spread is the median of a rate in the time from to to, and how far the sum
+// over one second scatters above it (a standard deviation, from the upper
+// tenth, so that one herd in ten looks does not hide the next). known is false
+// where there were too few looks to tell.
+func (h *history) spread(from, to time.Time, of func(Rates) float64) (usual, scatter float64, known bool) {
+	var xs []float64
+	var over time.Duration
+	for _, r := range h.rates {
+		if r.Known && !r.At.Before(from) && r.At.Before(to) {
+			xs = append(xs, of(r))
+			over = max(over, r.Over)
+		}
+	}
+	const enough = 10
+	if len(xs) < enough {
+		return 0, 0, false
+	}
+	usual = median(xs) // sorts them
+	const tenth = 1.28 // standard deviations above the median
+	return usual, (xs[len(xs)*9/10] - usual) / tenth * math.Sqrt(over.Seconds()), true
+}
+
 // most is the largest rate from from to to.
 func (h *history) most(from, to time.Time, of func(Rates) float64) (most float64) {
 	for _, r := range h.rates {
@@ -151,14 +175,16 @@ func (h *history) most(from, to time.Time, of func(Rates) float64) (most float64
 	return most
 }
 
-// sum is how many there were from from to to.
-func (h *history) sum(from, to time.Time, of func(Rates) float64) (sum float64) {
+// excess is how many more than usual there were from from to to, in whole
+// looks, and how long these took together.
+func (h *history) excess(from, to time.Time, usual float64, of func(Rates) float64) (sum float64, over time.Duration) {
 	for _, r := range h.rates {
 		if r.Known && r.At.After(from) && !r.At.After(to) {
-			sum += of(r) * r.Over.Seconds()
+			sum += (of(r) - usual) * r.Over.Seconds()
+			over += r.Over
 		}
 	}
-	return sum
+	return sum, over
 }
 
 func missesOf(r Rates) float64  { return r.Misses }

@@ -16,35 +16,56 @@ const (
 )
 
 // A Sample looks for stampedes in the commands that MONITOR shows. MONITOR
-// shows no answers, so a miss is concluded: a client that reads a key and then
-// writes it has not found it, and neither have the others who read it between
-// that read and the first write.
+// shows no answers, so a death of a key is concluded: it is read and not
+// written for a while, and then written many times in a row, by connections
+// that have read it before. Who read it within the time of a rebuild before the
+// first write has missed it. That time is told by two things, and the longer
+// counts: how long ago the writers have read the key, unless a pool has handed
+// their connections to others meanwhile; and how long the row of writes is,
+// where readers come one after the other: the first who finds nothing writes
+// first, and the last one reads just before that write.
 type Sample struct {
 	Commands uint64
 	Left     uint64 // commands on keys beyond those followed
 
 	offset time.Duration // server's clock less ours
+	began  time.Time
 	keys   map[keyID]*keyReads
 }
 
 // keyReads is what one key went through.
 type keyReads struct {
-	open  map[string]time.Time // reads by connection, not followed by a write of it
-	death *death
+	reads   []read               // since the last write, the latest maxReads
+	readers map[string]time.Time // last read of each connection
+	written time.Time
+	death   *death
 }
 
-// death is the time from the first read that found nothing.
+type read struct {
+	at     time.Time
+	client string
+}
+
+// death is a row of writes after a calm.
 type death struct {
-	from, written time.Time // first read and first write
-	asked         map[string]bool
-	waiting       map[string]time.Time
-	writes        int
-	longest       time.Duration
+	calm        time.Duration // without a write before the first
+	first, last time.Time     // writes
+	writes      int
+	waits       []time.Duration // of writers that have read the key: since then
+	writers     map[string]bool
+	reads       []read // in the calm
 }
 
-// NewSample returns an empty one. offset is the server's clock less ours.
-func NewSample(offset time.Duration) *Sample {
-	return &Sample{offset: offset, keys: make(map[keyID]*keyReads)}
+// writeGap is the longest pause within a row of writes.
+const writeGap = 500 * time.Millisecond
+
+// minWriters is how many connections must take part in a stampede.
+const minWriters = 10
+
+// NewSample returns an empty one that begins at a time of this machine's
+// clock. offset is the server's clock less ours.
+func NewSample(began time.Time, offset time.Duration) *Sample {
+	return &Sample{offset: offset, began: began, keys: make(map[keyID]*keyReads)}
 }
 
 // Add takes one command.
@@ -79,7 +100,7 @@ const one = 1 << 20
 // readStep says how far apart the keys of a reading command are; 0: it is none.
 func readStep(name string) int {
 	switch name {
-	case "get", "getex", "hget", "hmget", "hgetall", "json.get", "lrange", "smembers", "zrange":
+	case "get", "getex", "hget", "hmget", "hgetall", "json.get":
 		return one
 	case "mget", "json.mget":
 		return 1
@@ -96,7 +117,7 @@ func writeStep(name string, args [][]byte) int {
 			return 0
 		}
 		return one
-	case "setex", "psetex", "hset", "hmset", "json.set", "rpush", "sadd", "zadd":
+	case "setex", "psetex", "hset", "hmset", "json.set":
 		return one
 	case "mset", "json.mset":
 		return 2
@@ -111,50 +132,79 @@ func (s *Sample) read(id keyID, c *scan.Command) {
 			s.Left++
 			return
 		}
-		k = &keyReads{open: make(map[string]time.Time)}
+		k = &keyReads{readers: make(map[string]time.Time)}
 		s.keys[id] = k
 	}
-	if _, waits := k.open[c.Client]; !waits && len(k.open) < maxReads {
-		k.open[c.Client] = c.At.Add(-s.offset)
+	if len(k.reads) == maxReads { // the first half is of no use any more
+		k.reads = k.reads[:copy(k.reads, k.reads[maxReads/2:])]
+	}
+	at := c.At.Add(-s.offset)
+	k.reads = append(k.reads, read{at, c.Client})
+	if _, known := k.readers[c.Client]; known || len(k.readers) < maxReads {
+		k.readers[c.Client] = at
 	}
 }
 
 func (s *Sample) write(id keyID, c *scan.Command) {
 	k := s.keys[id]
 	if k == nil {
-		return
+		return // nobody has read it
 	}
 	at := c.At.Add(-s.offset)
-	asked, waited := k.open[c.Client]
-	delete(k.open, c.Client)
-	if d := k.death; d != nil {
-		if from, waiting := d.waiting[c.Client]; waiting {
-			d.writes++
-			d.longest = max(d.longest, at.Sub(from))
-			delete(d.waiting, c.Client)
-			return
+	d := k.death
+	if d == nil || at.Sub(d.last) > writeGap {
+		from := k.written
+		if from.IsZero() {
+			from = s.began
 		}
-	}
-	if !waited || k.death != nil && !asked.After(k.death.written) {
-		return
-	}
-	k.die(asked, at, c.Client)
-}
-
-// die takes the first write that answers a miss: all who read the key between
-// that miss and the write have missed it too.
-func (k *keyReads) die(from, at time.Time, client string) {
-	d := &death{from: from, written: at, writes: 1, longest: at.Sub(from), asked: map[string]bool{client: true}, waiting: make(map[string]time.Time)}
-	for c, t := range k.open {
-		if !t.Before(from) && !t.After(at) {
-			d.asked[c] = true
-			d.waiting[c] = t
+		next := &death{calm: at.Sub(from), first: at, writers: make(map[string]bool), reads: k.reads}
+		k.reads = nil
+		k.written = at
+		if d != nil {
+			if _, told := d.rebuild(id, at); told {
+				return // what was seen says more than a later write
+			}
 		}
-		delete(k.open, c) // older ones have found it, and are done with it
-	}
-	if k.death == nil || len(d.asked) > 1 || len(k.death.asked) < 2 {
+		d = next
 		k.death = d
 	}
+	d.last, k.written = at, at
+	d.writes++
+	if asked, known := k.readers[c.Client]; known && len(d.waits) < maxReads {
+		d.waits = append(d.waits, at.Sub(asked))
+	}
+	if len(d.writers) < maxReads {
+		d.writers[c.Client] = true
+	}
+}
+
+// rebuild tells what a death was, and whether it was one with several
+// rebuilds.
+func (d *death) rebuild(id keyID, now time.Time) (Rebuild, bool) {
+	span := d.last.Sub(d.first)
+	if len(d.writers) < minWriters || len(d.waits)*2 < min(d.writes, maxReads) || d.calm < span/2 {
+		return Rebuild{}, false
+	}
+	waits := slices.Sorted(slices.Values(d.waits))
+	took := max(span, waits[len(waits)/2])
+	r := Rebuild{DB: id.db, Key: id.key, From: d.first, Written: d.writes, Took: took}
+	reach := took + took/5 + 10*time.Millisecond
+	asked := make(map[string]bool)
+	for _, x := range d.reads {
+		if d.first.Sub(x.at) > reach {
+			continue
+		}
+		if x.at.Before(r.From) {
+			r.From = x.at
+		}
+		r.Missed++
+		asked[x.client] = true
+	}
+	r.Clients, r.Hosts = len(asked), hosts(asked)
+	if now.Sub(d.last) <= writeGap {
+		r.InFlight = max(0, r.Missed-r.Written)
+	}
+	return r, true
 }
 
 // Rebuilds are the keys that were missed by several clients at once, those
@@ -163,19 +213,12 @@ func (k *keyReads) die(from, at time.Time, client string) {
 func (s *Sample) Rebuilds(now time.Time) []Rebuild {
 	var out []Rebuild
 	for id, k := range s.keys {
-		d := k.death
-		if d == nil || len(d.asked) < 2 {
+		if k.death == nil {
 			continue
 		}
-		r := Rebuild{
-			DB: id.db, Key: id.key, From: d.from, Missed: len(d.asked), Clients: len(d.asked), Hosts: hosts(d.asked),
-			Written: d.writes, Longest: d.longest,
+		if r, ok := k.death.rebuild(id, now); ok {
+			out = append(out, r)
 		}
-		// Who has not written after three times as long will not.
-		if patience := 3*d.longest + 100*time.Millisecond; now.Sub(d.written) < patience {
-			r.InFlight = len(d.waiting)
-		}
-		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b Rebuild) int {
 		if a.Written != b.Written {

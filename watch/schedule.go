@@ -41,8 +41,9 @@ const (
 // A plan follows one tooth from the first look that sees it to its end.
 type plan struct {
 	Tooth
-	looks    int // in how many it was seen
-	missed   int // looks since then that did not see it
+	looks    int       // in how many it was seen
+	since    time.Time // when it was seen first, with about as many keys
+	missed   int       // looks since then that did not see it
 	log10p   float64
 	told     Stage // "" before anything
 	asked    bool  // whether its keys were asked again
@@ -59,6 +60,7 @@ type schedule struct {
 	keys   map[int64][]scan.KeyRef // by the second of their deadline, server's clock
 	offset time.Duration           // server's clock less ours
 	readAt time.Time
+	gap    time.Duration // between looks
 }
 
 // keysASecond is how many keys of each second ahead are remembered to be asked again, and keySeconds how many
@@ -73,13 +75,15 @@ type Look struct {
 	At       time.Time // when it began, by this machine's clock
 	Offset   time.Duration
 	Analysis *ttlhist.Analysis
+	// Next is the time until the next look, about.
+	Next time.Duration
 	// Keys are some keys for each second of deadlines ahead (Unix s, server's clock).
 	Keys map[int64][]scan.KeyRef
 }
 
 // read takes over what a look found and returns what it takes back.
 func (s *schedule) read(now time.Time, l Look) []Event {
-	s.keys, s.offset, s.readAt = l.Keys, l.Offset, l.At
+	s.keys, s.offset, s.readAt, s.gap = l.Keys, l.Offset, l.At, l.Next
 	fresh := s.teethOf(l)
 	var out []Event
 	var kept []*plan
@@ -159,7 +163,7 @@ func (s *schedule) teethOf(l Look) []*plan {
 			if t.To.Before(a.Now) {
 				continue
 			}
-			p := &plan{looks: 1, log10p: t.Log10P, Tooth: Tooth{
+			p := &plan{looks: 1, since: l.At, log10p: t.Log10P, Tooth: Tooth{
 				Rule: f.Rule, Severity: f.Severity, Subject: f.Subject, Patterns: f.Patterns,
 				From: t.From.Add(-l.Offset), To: t.To.Add(-l.Offset),
 				Keys: scaled(t.Keys, scale), Busiest: scaled(t.Busiest, scale), Estimated: scale > 1, ReadAt: l.At,
@@ -190,7 +194,7 @@ func (p *plan) meets(o *plan) bool {
 
 // renew takes over what a later look saw of the same tooth.
 func (p *plan) renew(f *plan) {
-	subject, patterns := p.Subject, p.Patterns
+	subject, patterns, keys := p.Subject, p.Patterns, p.Keys
 	if p.told == "" {
 		subject, patterns = f.Subject, f.Patterns
 	}
@@ -202,13 +206,25 @@ func (p *plan) renew(f *plan) {
 	p.Subject, p.Patterns, p.From = subject, patterns, from
 	p.log10p, p.missed = min(p.log10p, f.log10p), 0
 	p.looks++
+	if f.Keys < keys/2 {
+		p.since, p.looks = f.since, 1
+	}
 	if p.declined && f.From.After(from) {
 		p.declined, p.asked = false, false
 	}
 }
 
-// certain tells whether the tooth was seen well enough for an alert.
-func (p *plan) certain() bool { return p.log10p <= sure || p.looks > 1 }
+// certain tells whether the tooth was seen well enough for an alert: in two
+// looks, and for a part of the time it had left when it was seen first, because
+// what was written just now may be renewed; in one look if there is no time for
+// another.
+func (s *schedule) certain(p *plan, now time.Time) bool {
+	const part = 5
+	if p.From.Sub(now) < 2*s.gap {
+		return p.looks > 1 || p.log10p <= sure
+	}
+	return p.looks > 1 && now.Sub(p.since) >= p.From.Sub(p.since)/part
+}
 
 func (p *plan) event(now time.Time, s Stage, text string) Event {
 	p.told = s
@@ -237,10 +253,10 @@ func (s *schedule) tick(now time.Time, h *history) []Event {
 func (s *schedule) step(now time.Time, p *plan, h *history) (Event, bool) {
 	in := p.From.Sub(now)
 	switch {
-	case p.told == "" && in > 0 && in <= s.lead && p.certain() && !p.declined:
+	case p.told == "" && in > 0 && in <= s.lead && s.certain(p, now) && !p.declined:
 		return p.event(now, Due, fmt.Sprintf("%s expire within %s, in %s%s", count(p.Keys, "keys", p.Estimated), Span(max(p.To.Sub(p.From), time.Second)), Span(in), p.of())), true
 	case (p.told == "" || p.told == Due) && in <= 0 && !p.declined:
-		if !p.certain() {
+		if !s.certain(p, now) {
 			p.told = Ended // one doubtful look, and no time for another
 			return Event{}, false
 		}
