@@ -120,6 +120,7 @@ type reading struct {
 	skip    string
 	shown   string
 	done    bool
+	unread  bool // left out before it was looked at
 	unknown bool
 	binary  bool
 }
@@ -183,7 +184,11 @@ func readFile(c candidate, formats []lint.Format, o *lint.Options, spare *sync.P
 		buffer = new(bytes.Buffer)
 	}
 	defer spare.Put(buffer)
-	data, err := readLimited(c.disk, buffer, c.size, maxSize(o))
+	data, err := readLimited(c.disk, buffer, maxSize(o))
+	var large tooLarge
+	if errors.As(err, &large) {
+		return reading{shown: c.shown, done: true, unread: true, skip: err.Error()}
+	}
 	if err != nil {
 		w := walker{}
 		w.fail(c.shown, err)
@@ -200,22 +205,31 @@ func readFile(c candidate, formats []lint.Format, o *lint.Options, spare *sync.P
 	return r
 }
 
-// readLimited reads a file of about size bytes, which may have grown since it
-// was looked at, into a buffer; of one that is not text only the beginning.
-func readLimited(name string, data *bytes.Buffer, size, limit int64) ([]byte, error) {
+// readLimited reads a file into a buffer; of one that is not text only the
+// beginning.
+func readLimited(name string, data *bytes.Buffer, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	data.Reset()
-	data.Grow(int(min(size, limit)) + bytes.MinRead)
-	if _, err := data.ReadFrom(io.LimitReader(f, sniff)); err != nil || binary(data.Bytes()) {
+	data.Grow(firstRead)
+	first := data.AvailableBuffer()[:firstRead]
+	n, err := f.Read(first)
+	data.Write(first[:n])
+	if err != nil || binary(data.Bytes()) {
+		if err == io.EOF {
+			err = nil
+		}
 		return data.Bytes(), err // enough to know that it is no text
 	}
 	_, err = data.ReadFrom(io.LimitReader(f, limit+1-int64(data.Len())))
 	return upTo(data.Bytes(), limit, err)
 }
+
+// firstRead is how much of a file is asked for at first, in bytes: all of most.
+const firstRead = 32 << 10
 
 // sniff is how many bytes decide whether a file is text.
 const sniff = 8000
@@ -229,10 +243,15 @@ func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 
 func upTo(data []byte, limit int64, err error) ([]byte, error) {
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("larger than %d MiB", limit>>20)
+		err = tooLarge(limit)
 	}
 	return data, err
 }
+
+// tooLarge is the error of a file with more bytes than this.
+type tooLarge int64
+
+func (limit tooLarge) Error() string { return fmt.Sprintf("larger than %d MiB", int64(limit)>>20) }
 
 func readStdin(o *lint.Options) reading {
 	name := cmp.Or(o.StdinName, "stdin")
@@ -338,7 +357,9 @@ func collect(w *walker, read []*reading) *Result {
 		if !r.done {
 			continue
 		}
-		res.Files.Seen++
+		if !r.unread {
+			res.Files.Seen++
+		}
 		if r.binary {
 			res.Files.Binary++
 		}

@@ -3,7 +3,6 @@ package cronlint
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -26,7 +25,6 @@ type candidate struct {
 	disk  string // how to open it
 	shown string // slashes, relative to the working folder where it is inside
 	named bool   // given by name, not found in a folder
-	size  int64  // in bytes, when it was found
 }
 
 // A walker finds candidates in a fixed order, each real file once.
@@ -53,13 +51,13 @@ func (w *walker) walk(ctx context.Context, paths []string) error {
 			w.fail(p, err)
 		case info.IsDir():
 			w.folders = true
-			if err := w.folder(ctx, p, w.parents(p)); err != nil {
+			if err := w.folder(ctx, p, realPath(p), w.parents(p)); err != nil {
 				return err
 			}
 		case !info.Mode().IsRegular():
 			w.fail(p, errors.New("not a regular file (use - for standard input)"))
 		default:
-			w.add(p, realPath(p), info.Size(), true)
+			w.add(p, realPath(p), true)
 		}
 	}
 	return nil
@@ -76,8 +74,9 @@ func realPath(p string) string {
 	return p
 }
 
-// folder walks one folder. rules are the .gitignore files above it.
-func (w *walker) folder(ctx context.Context, dir string, rules []gitRules) error {
+// folder walks one folder, whose path without links is real. rules are the
+// .gitignore files above it.
+func (w *walker) folder(ctx context.Context, dir, real string, rules []gitRules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -86,17 +85,18 @@ func (w *walker) folder(ctx context.Context, dir string, rules []gitRules) error
 		w.fail(dir, err)
 		return nil
 	}
-	if g, ok := w.gitRules(dir); ok {
-		rules = append(slices.Clip(rules), g)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
+		if g, ok := w.gitRules(dir); ok {
+			rules = append(slices.Clip(rules), g)
+		}
 	}
-	real := realPath(dir)
 	for _, e := range entries {
 		p := filepath.Join(dir, e.Name())
 		if w.excluded(p, e.IsDir(), rules) {
 			continue
 		}
 		if e.IsDir() {
-			if err := w.folder(ctx, p, rules); err != nil {
+			if err := w.folder(ctx, p, filepath.Join(real, e.Name()), rules); err != nil {
 				return err
 			}
 			continue
@@ -106,41 +106,38 @@ func (w *walker) folder(ctx context.Context, dir string, rules []gitRules) error
 	return nil
 }
 
-// entry adds an entry of the folder real that is no folder itself. A path is
-// looked up only for a link: there are many files.
+// entry adds an entry of the folder real that is no folder itself. Only links are
+// looked up: there are many files, and the folder tells what they are.
 func (w *walker) entry(p, real string, e fs.DirEntry) {
-	info, err := e.Info()
-	if real = filepath.Join(real, e.Name()); err == nil && e.Type()&fs.ModeSymlink != 0 {
-		if info, err = os.Stat(p); err == nil {
-			real = realPath(p)
+	kind := e.Type()
+	real = filepath.Join(real, e.Name())
+	if kind&fs.ModeSymlink != 0 {
+		info, err := os.Stat(p)
+		switch {
+		case err != nil:
+			w.skip(p, "link that leads nowhere")
+			return
+		case info.IsDir():
+			w.skip(p, "link to a folder, not followed")
+			return
 		}
+		kind, real = info.Mode().Type(), realPath(p)
 	}
 	switch {
-	case err != nil && e.Type()&fs.ModeSymlink != 0:
-		w.skip(p, "link that leads nowhere")
-	case err != nil:
-		w.fail(p, err)
-	case info.IsDir():
-		w.skip(p, "link to a folder, not followed")
-	case !info.Mode().IsRegular():
+	case !kind.IsRegular():
 		w.skip(p, "not a regular file")
 	case !w.included(p):
 	default:
-		w.add(p, real, info.Size(), false)
+		w.add(p, real, false)
 	}
 }
 
-// add takes a file unless it is too large or, under another name, already there.
-func (w *walker) add(p, real string, size int64, named bool) {
-	if w.seen[real] {
-		return
+// add takes a file unless it is, under another name, already there.
+func (w *walker) add(p, real string, named bool) {
+	if !w.seen[real] {
+		w.seen[real] = true
+		w.found(candidate{p, w.shown(p), named})
 	}
-	w.seen[real] = true
-	if limit := maxSize(w.opts); size > limit {
-		w.skip(p, fmt.Sprintf("larger than %d MiB", limit>>20))
-		return
-	}
-	w.found(candidate{p, w.shown(p), named, size})
 }
 
 func (w *walker) fail(p string, err error) {

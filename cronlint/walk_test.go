@@ -131,6 +131,9 @@ func TestBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := big.WriteString(strings.Repeat("# text\n", 2000)); err != nil {
+		t.Fatal(err)
+	}
 	if err := big.Truncate(50 << 20); err != nil { // sparse
 		t.Fatal(err)
 	}

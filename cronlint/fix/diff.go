@@ -101,16 +101,22 @@ func writeLines(b *strings.Builder, old, changed []string) {
 	}
 }
 
-// resync finds the nearest place from which both go on alike.
+// maxDrift bounds how many lines are looked through for a place from which both
+// sides go on alike: fixes add and change few lines in one place, but may change
+// every line of a long file.
+const maxDrift = 32
+
+// resync finds the nearest place from which both go on alike, or else takes as
+// many lines of each as were looked through.
 func resync(old, changed []string) (i, j int) {
-	for sum := 1; sum < len(old)+len(changed); sum++ {
+	for sum := 1; sum < min(len(old)+len(changed), maxDrift); sum++ {
 		for i := max(0, sum-len(changed)); i <= min(sum, len(old)); i++ {
 			if j := sum - i; i < len(old) && j < len(changed) && old[i] == changed[j] {
 				return i, j
 			}
 		}
 	}
-	return len(old), len(changed)
+	return min(len(old), maxDrift/2), min(len(changed), maxDrift/2)
 }
 
 func writeLine(b *strings.Builder, mark byte, line string) {

@@ -10,6 +10,7 @@ import (
 type analysis struct {
 	pass      *lint.Pass
 	all       []*subject
+	years     years
 	calendars []*calendar // one a lane of each group
 	moves     *Plan
 	members   map[*subject]bool // of the collisions that HS110 tells of
@@ -21,9 +22,9 @@ func (a *analysis) of(p *lint.Pass) *analysis {
 	if a.pass == p {
 		return a
 	}
-	*a = analysis{pass: p, all: subjects(p), members: map[*subject]bool{}, after: map[*calendar][]float64{}}
+	*a = analysis{pass: p, all: subjects(p), years: years{}, members: map[*subject]bool{}, after: map[*calendar][]float64{}}
 	for _, lane := range lanes(startsTogether(a.all)) {
-		c := newCalendar(lane, p.Options.Time().Year())
+		c := newCalendar(lane, p.Options.Time().Year(), a.years)
 		a.calendars = append(a.calendars, c)
 		for _, g := range c.gatherings(p.Options.Budget) {
 			for _, j := range slices.Concat(c.jobs(&g.tooth), g.rare) {
@@ -45,7 +46,7 @@ func enabled(p *lint.Pass, r *ruleDoc) bool { return p.Options.Enabled(&lint.Che
 // loadsAfter are the loads of a calendar by job, once the plan is carried out.
 func (a *analysis) loadsAfter(c *calendar) []float64 {
 	if a.after[c] == nil {
-		a.after[c] = newCalendar(a.plan().placed(c.group), c.year).byJob()
+		a.after[c] = newCalendar(a.plan().placed(c.group), c.year, a.years).byJob()
 	}
 	return a.after[c]
 }
@@ -66,7 +67,7 @@ func (s *subject) onTheMinute() bool { return !s.spread() && !s.script.tick }
 // plan is the plan of the run.
 func (a *analysis) plan() *Plan {
 	if a.moves == nil {
-		a.moves = NewPlan(a.pass, false)
+		a.moves = newPlan(a.pass, a.all, a.years, false)
 	}
 	return a.moves
 }

@@ -15,6 +15,10 @@ import (
 // for one after the other, in minutes.
 const chainGap = 60
 
+// maxChain is the number of jobs that one may still have put in a row by hand, each
+// after the other. A longer row is a filled day; its jobs are planned one by one.
+const maxChain = 24
+
 // closeGap is a distance that people choose for jobs that follow each other,
 // and that chance gives to others: too little to decide, enough to doubt.
 const closeGap = 3
@@ -67,7 +71,7 @@ func chains(group []*subject) map[*subject][]*subject {
 			for n < len(list) && firstStart(list[n])-firstStart(list[n-1]) < chainGap {
 				n++
 			}
-			if firstStart(list[0]) != firstStart(list[n-1]) {
+			if n <= maxChain && firstStart(list[0]) != firstStart(list[n-1]) {
 				link(chained, list[:n])
 			}
 			list = list[n:]

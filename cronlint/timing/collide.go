@@ -45,6 +45,7 @@ const maxStarts = 30_000_000
 type calendar struct {
 	group   []*subject
 	year    int
+	years   years
 	slots   []slot
 	slotOf  []int // by job
 	classes []dayClass
@@ -54,26 +55,41 @@ type calendar struct {
 	picked  []gathering
 }
 
+// slotKey is what makes jobs start at the same times of one year.
+type slotKey struct {
+	year int
+	d    schedule.Dialect
+	raw  string
+	zone string
+}
+
+// years are the schedules laid out so far: most of them are in several calendars.
+type years map[slotKey]schedule.Year
+
+func (known years) of(k slotKey, s *subject) schedule.Year {
+	y, ok := known[k]
+	if !ok {
+		y = s.Schedule.Year(k.year, s.location())
+		known[k] = y
+	}
+	return y
+}
+
 // newCalendar lays out the year of a group.
-func newCalendar(group []*subject, year int) *calendar {
-	c := &calendar{group: group, year: year, slotOf: make([]int, len(group))}
+func newCalendar(group []*subject, year int, known years) *calendar {
+	c := &calendar{group: group, year: year, slotOf: make([]int, len(group)), years: known}
 	c.makeSlots()
 	c.makeClasses()
 	return c
 }
 
 func (c *calendar) makeSlots() {
-	type key struct {
-		d    schedule.Dialect
-		raw  string
-		zone string
-	}
-	index := map[key]int{}
+	index := map[slotKey]int{}
 	for i, s := range c.group {
-		k := key{s.Dialect, s.Raw, s.location().String()}
+		k := slotKey{c.year, s.Dialect, s.Raw, s.location().String()}
 		at, ok := index[k]
 		if !ok {
-			y := s.Schedule.Year(c.year, s.location())
+			y := c.years.of(k, s)
 			at = len(c.slots)
 			index[k] = at
 			c.slots = append(c.slots, slot{parts: y.Parts, fires: y.Count()})

@@ -62,8 +62,8 @@ func (a *analysis) collisions(c *calendar) (problems []lint.Problem) {
 	return problems
 }
 
-// maxRelated bounds the other places that a problem names.
-const maxRelated = 50
+// maxRelated bounds the other places that a problem names; its Count tells of all.
+const maxRelated = 20
 
 func (a *analysis) collision(c *calendar, g *gathering) lint.Problem {
 	first := a.spokesman(c, g.fresh)

@@ -39,11 +39,11 @@ type Load struct {
 // otherwise those of UTC.
 func Loads(p *lint.Pass, plan *Plan, worst int) []Load {
 	var all []Load
-	now := p.Options.Time()
+	now, known := p.Options.Time(), years{}
 	for _, group := range groups(subjects(p)) {
 		kept := startsTogether(group)
 		l := Load{Group: group[0].Group, Jobs: len(kept), LeftOut: len(group) - len(kept), OwnClock: ownClock(kept)}
-		before := newCalendar(kept, now.Year())
+		before := newCalendar(kept, now.Year(), known)
 		l.Before.Starts, l.Before.At = before.busiest()
 		l.GridBefore, l.Worst = before.grid(), before.worst(worst, now)
 		for _, s := range kept {
@@ -51,7 +51,7 @@ func Loads(p *lint.Pass, plan *Plan, worst int) []Load {
 				l.Moves = append(l.Moves, *m)
 			}
 		}
-		after := newCalendar(plan.placed(kept), now.Year())
+		after := newCalendar(plan.placed(kept), now.Year(), known)
 		l.After.Starts, l.After.At = after.busiest()
 		l.GridAfter = after.grid()
 		all = append(all, l)
@@ -117,7 +117,7 @@ func (c *calendar) upcoming(teeth []tooth, now time.Time) []time.Time {
 	c.search(teeth, now, at)
 	if slices.ContainsFunc(at, time.Time.IsZero) {
 		// The slots of a group have the same numbers in every year.
-		newCalendar(c.group, c.year+1).search(teeth, now, at)
+		newCalendar(c.group, c.year+1, c.years).search(teeth, now, at)
 	}
 	for i := range at {
 		at[i] = cmp.Or(at[i], teeth[i].first)

@@ -30,10 +30,9 @@ type Peak struct {
 // A GroupPlan is what a plan says about the jobs that share one resource. See
 // [Loads] for the whole load of a group.
 type GroupPlan struct {
-	Group         string
-	Jobs          int
-	Before, After Peak // of the jobs that start at the minute written
-	Moves         []Move
+	Group string
+	Jobs  int
+	Moves []Move
 }
 
 // A Plan chooses minutes for jobs.
@@ -50,11 +49,15 @@ type Plan struct {
 // starts from a hash of the job's identity and o.Seed, so it is the same
 // everywhere, and takes from there the minute with the least load, the
 // longest job first. Loads of all days are put on top of each other.
-func NewPlan(p *lint.Pass, all bool) *Plan {
+func NewPlan(p *lint.Pass, all bool) *Plan { return newPlan(p, subjects(p), years{}, all) }
+
+func newPlan(p *lint.Pass, jobs []*subject, known years, all bool) *Plan {
 	plan := &Plan{moves: map[*lint.Entry]*Move{}}
 	year := p.Options.Time().Year()
-	for _, group := range groups(subjects(p)) {
-		g := planGroup(group, year, p.Options.Seed, all)
+	for _, group := range groups(jobs) {
+		pl := newPlanner(group, year, p.Options.Seed, known)
+		pl.run(all)
+		g := GroupPlan{Group: group[0].Group, Jobs: len(group), Moves: pl.moves()}
 		for i := range g.Moves {
 			plan.moves[g.Moves[i].Entry] = &g.Moves[i]
 		}
@@ -65,16 +68,6 @@ func NewPlan(p *lint.Pass, all bool) *Plan {
 
 // move is the new time of an entry, or nil.
 func (p *Plan) move(e *lint.Entry) *Move { return p.moves[e] }
-
-func planGroup(group []*subject, year int, seed string, all bool) GroupPlan {
-	g := GroupPlan{Group: group[0].Group, Jobs: len(group)}
-	g.Before.Starts, g.Before.At = newCalendar(startsTogether(group), year).busiest()
-	pl := newPlanner(group, year, seed)
-	pl.run(all)
-	g.After.Starts, g.After.At = newCalendar(startsTogether(pl.placed()), year).busiest()
-	g.Moves = pl.moves()
-	return g
-}
 
 // moves are the jobs that stand elsewhere now. The edits of a chain belong
 // together: each holds the others.
@@ -113,11 +106,32 @@ type planner struct {
 	at     map[*subject]*schedule.Schedule
 	text   map[*subject]string
 	load   [minutesPerDay]float64
+	years  years
+	proofs map[proof]*schedule.Schedule
 }
 
-func newPlanner(group []*subject, year int, seed string) *planner {
+// A proof is a schedule and what it is to be rewritten to.
+type proof struct {
+	dialect  schedule.Dialect
+	zone     *time.Location
+	from, to string
+}
+
+// proved is the schedule of a job rewritten to text, nil if that is not the same
+// but for the minute. Many jobs have the same schedule: each is proved once.
+func (p *planner) proved(s *subject, text string) *schedule.Schedule {
+	k := proof{s.Dialect, s.Schedule.Zone, s.Schedule.Text, text}
+	known, ok := p.proofs[k]
+	if !ok {
+		known = proved(s.Schedule, text)
+		p.proofs[k] = known
+	}
+	return known
+}
+
+func newPlanner(group []*subject, year int, seed string, known years) *planner {
 	p := &planner{
-		seed: seed, year: year, group: group, runs: chains(group),
+		seed: seed, year: year, group: group, runs: chains(group), years: known, proofs: map[proof]*schedule.Schedule{},
 		at: map[*subject]*schedule.Schedule{}, text: map[*subject]string{}, doubts: map[*subject]string{},
 	}
 	near := closeBy(siblings(group))
@@ -127,6 +141,9 @@ func newPlanner(group []*subject, year int, seed string) *planner {
 		}
 		p.at[s], p.text[s] = s.Schedule, s.Raw
 		p.put(s, s.weight())
+		if !s.canMove() {
+			continue
+		}
 		why := s.doubt()
 		if len(p.runs[s]) == 1 {
 			why = cmp.Or(why, near[s])
@@ -207,7 +224,7 @@ func (p *planner) crowded() (jobs []*subject) {
 		from[s.Entry] = p.group[i]
 	}
 	for _, lane := range lanes(startsTogether(placed)) {
-		for _, s := range crowdedLane(newCalendar(lane, p.year)) {
+		for _, s := range crowdedLane(newCalendar(lane, p.year, p.years)) {
 			if s.canMove() && !everyMinute(s) {
 				jobs = append(jobs, from[s.Entry])
 			}
@@ -310,7 +327,7 @@ func (p *planner) shift(run []*subject, must bool) bool {
 	for _, s := range run {
 		sh := minuteShape(p.at[s])
 		p.text[s] = sh.moved(p.text[s], sh.phase+best)
-		p.at[s] = proved(s.Schedule, p.text[s])
+		p.at[s] = p.proved(s, p.text[s])
 	}
 	return true
 }
@@ -359,7 +376,7 @@ func (p *planner) fits(run []*subject, delta int) bool {
 		if sh.phase+delta == 0 {
 			return false
 		}
-		moved := proved(s.Schedule, sh.moved(p.text[s], sh.phase+delta))
+		moved := p.proved(s, sh.moved(p.text[s], sh.phase+delta))
 		if moved == nil || !s.inWindow(moved) || s.meetsClockChange(moved, p.year) != s.meetsClockChange(s.Schedule, p.year) {
 			return false
 		}

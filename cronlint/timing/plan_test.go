@@ -70,10 +70,11 @@ func TestPlanSpreadsHourlyJobs(t *testing.T) {
 	p := passOf(t, lint.Options{}, "etc/crontab", crontabOf(20, "0 * * * * root /opt/job-%d"))
 	plan := NewPlan(p, false)
 	g := plan.Groups[0]
-	if g.Before.Starts != 20 || g.After.Starts != 1 || len(g.Moves) != 20 || g.Jobs != 20 {
-		t.Errorf("busiest minute %v → %v with %d moves of %d jobs", g.Before.Starts, g.After.Starts, len(g.Moves), g.Jobs)
+	l := Loads(p, plan, 1)[0]
+	if l.Before.Starts != 20 || l.After.Starts != 1 || len(g.Moves) != 20 || g.Jobs != 20 {
+		t.Errorf("busiest minute %v → %v with %d moves of %d jobs", l.Before.Starts, l.After.Starts, len(g.Moves), g.Jobs)
 	}
-	if l := Loads(p, plan, 1)[0]; l.GridBefore[5][0] != 20 || l.GridAfter[5][0] != 0 || len(l.Moves) != 20 || len(l.Worst[0].Jobs) != 20 {
+	if l.GridBefore[5][0] != 20 || l.GridAfter[5][0] != 0 || len(l.Moves) != 20 || len(l.Worst[0].Jobs) != 20 {
 		t.Errorf("grid at 05:00 is %v, then %v; %d moves", l.GridBefore[5][0], l.GridAfter[5][0], len(l.Moves))
 	}
 	for _, m := range g.Moves {
@@ -94,8 +95,8 @@ func TestPlanSpreadsHourlyJobs(t *testing.T) {
 // More jobs than minutes: the load is as even as it can be.
 func TestPlanBeyondAnHour(t *testing.T) {
 	p := passOf(t, lint.Options{}, "etc/crontab", crontabOf(150, "0 * * * * root /opt/job-%d"))
-	if g := NewPlan(p, false).Groups[0]; g.After.Starts != 3 {
-		t.Errorf("150 hourly jobs: busiest minute %v, want 3 (59 minutes are free)", g.After.Starts)
+	if l := Loads(p, NewPlan(p, false), 1)[0]; l.After.Starts != 3 {
+		t.Errorf("150 hourly jobs: busiest minute %v, want 3 (59 minutes are free)", l.After.Starts)
 	}
 }
 

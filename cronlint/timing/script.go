@@ -2,6 +2,7 @@ package timing
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,14 +34,30 @@ var (
 func readScript(e *lint.Entry) script {
 	c := e.Command
 	s := script{
-		random: randomWait.MatchString(c), lock: lockTaken.MatchString(c), tick: tickRunner.MatchString(c),
+		random: has(c, randomWords) && randomWait.MatchString(c), lock: has(c, lockWords) && lockTaken.MatchString(c),
+		tick: has(c, tickWords) && tickRunner.MatchString(c),
 	}
 	if _, ok := e.Detail.(*job.CrontabJob); ok {
-		s.twin = systemdDir.MatchString(c)
+		s.twin = strings.Contains(c, "/run/systemd/system") && systemdDir.MatchString(c)
+		if !strings.Contains(c, "sleep") {
+			return s
+		}
 		s.fixed = constantSleep(c)
 		s.wait = longestWait(c)
 	}
 	return s
+}
+
+// The words without which the expressions above can't match. Most commands have
+// none, and looking for words is quick.
+var (
+	randomWords = []string{"RANDOM", "rand", "shuf", "jot", "splay"}
+	lockWords   = []string{"lock", "lckdo", "run-one", "solo"}
+	tickWords   = []string{"schedule:", "cron"}
+)
+
+func has(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
 func constantSleep(command string) time.Duration {
@@ -105,9 +122,12 @@ func complete(text string) bool {
 // expandsRandom reports whether the shell that runs the command would itself
 // expand $RANDOM: not inside single quotes, which go to another program.
 func expandsRandom(command string) bool {
+	if !strings.Contains(command, "RANDOM") {
+		return false
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
-		return strings.Contains(command, "RANDOM")
+		return true
 	}
 	found := false
 	syntax.Walk(file, func(n syntax.Node) bool {

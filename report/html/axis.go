@@ -54,7 +54,7 @@ func (c *chart) ticks() []tick {
 	var out []tick
 	for at := c.firstTick(step); at <= c.span; at += step {
 		x := at / c.span * 100
-		t := tick{X: round(x, 3), Label: c.tickLabel(at), Anchor: "middle"}
+		t := tick{X: round(x, 3), Label: c.tickLabel(at, step), Anchor: "middle"}
 		switch {
 		case x < 5:
 			t.Anchor = "start"
@@ -80,7 +80,9 @@ func (c *chart) firstTick(step float64) float64 {
 	return math.Mod(step-math.Mod(origin, step), step)
 }
 
-func (c *chart) tickLabel(at float64) string {
+// tickLabel writes a place on the axis, as finely as the distance of the ticks
+// needs.
+func (c *chart) tickLabel(at, step float64) string {
 	switch c.axis {
 	case aheadAxis:
 		if at == 0 {
@@ -92,9 +94,9 @@ func (c *chart) tickLabel(at float64) string {
 	default:
 		t := c.from.Add(millis(at)).In(c.zone)
 		switch {
-		case c.span > 3*day, t.Hour() == 0 && t.Minute() == 0 && c.span > 0.5*day:
+		case step >= day, t.Hour() == 0 && t.Minute() == 0 && c.span > 0.5*day:
 			return t.Format("01-02")
-		case c.span > 600e3:
+		case step >= 60e3:
 			return t.Format("15:04")
 		default:
 			return t.Format("15:04:05")

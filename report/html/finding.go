@@ -187,6 +187,9 @@ func newSuspect(c report.Cause, word string) suspect {
 	if name, ok := causeNames[c.Kind]; ok {
 		s.Kind = name
 	}
+	if strings.Contains(c.Why, c.Suspect) {
+		s.Suspect = "" // the sentence names it
+	}
 	for _, l := range c.Locations {
 		if at := placeOf(l); at != c.Suspect {
 			s.Places = append(s.Places, at)

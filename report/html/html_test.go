@@ -371,6 +371,24 @@ func TestNothingFound(t *testing.T) {
 	}
 }
 
+// A plan judges nothing, so having no findings is no good news.
+func TestPlan(t *testing.T) {
+	d := report.New("0.1.0", "plan")
+	heat := &report.Heatmap{Title: "host: starts in each minute", Unit: "starts"}
+	heat.Before[0][0], heat.Before[3][30], heat.After[3][31] = 24, 1, 2
+	d.Tables = []report.Table{{Title: "worst minutes", Columns: []string{"minute", "starts"}, Rows: [][]string{{"00:00", "24"}}, Heatmap: heat}}
+	d.Verdict = "53 of 89 schedules would move"
+	page := render(t, d, Options{})
+	if strings.Contains(page, "Nothing was found") || !strings.Contains(page, `class="top tone-note"`) {
+		t.Error("a plan is shown as a judgement")
+	}
+	for _, want := range []string{"busiest minute 00:00, 24 starts", "busiest minute 03:31, 2 starts", "03:30  1 starts"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the heat maps do not say %q", want)
+		}
+	}
+}
+
 // Times follow the clock of the document, and name their zone.
 func TestLocalClock(t *testing.T) {
 	zone := time.FixedZone("CET", 3600)

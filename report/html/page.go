@@ -19,6 +19,7 @@ type page struct {
 
 	Command, Version, Verdict string
 	Tone                      string // error, warning, note, good or open
+	Judges                    bool
 	Chips                     []chip
 	Sources                   string
 	Top                       []*finding
@@ -75,7 +76,7 @@ func newPage(d *report.Document, o Options) *page {
 		Command: d.Command, Version: d.Version, Verdict: d.Verdict,
 		Undecided: d.Undecided, Notes: d.Notes, Next: d.Next,
 	}
-	p.Tone = tone(d)
+	p.Tone, p.Judges = tone(d), judges(d)
 	p.Chips = chips(d)
 	p.covered(d, o.Clock)
 	p.found(d, o.Clock)
@@ -92,12 +93,18 @@ func tone(d *report.Document) string {
 	switch {
 	case any:
 		return worst.String()
+	case !judges(d):
+		return "note"
 	case d.Incomplete(), len(d.Undecided) > 0, read(d) == 0:
 		return "open"
 	default:
 		return "good"
 	}
 }
+
+// judges reports whether the command looks for findings, so that having none
+// means something.
+func judges(d *report.Document) bool { return d.Command != "plan" && d.Command != "simulate" }
 
 func read(d *report.Document) (n uint64) {
 	for _, c := range d.Coverage {
@@ -242,7 +249,7 @@ func (p *page) sections() (all []section) {
 	}
 	add(len(p.Picture) > 0, "picture", "Picture")
 	add(len(p.Herds) > 0, "herds", "Suspects and fixes")
-	add(true, "findings", "Findings")
+	add(len(p.Findings) > 0 || p.Judges, "findings", "Findings")
 	add(len(p.Tables) > 0, "tables", "Tables")
 	add(len(p.Undecided) > 0, "undecided", "Undecided")
 	add(len(p.Notes) > 0, "notes", "Notes")

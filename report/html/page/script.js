@@ -185,26 +185,25 @@
       if (d.getTimezoneOffset() === 0) return '';
       return pad(d.getHours()) + ':' + pad(d.getMinutes()) + ':' + pad(d.getSeconds()) + ' your time';
     }
-    function tickText(t) {
-      var span = view.to - view.from;
+    function tickText(t, step) {
       if (data.axis === 'offset') return signed(t - data.span / 2);
       if (data.axis === 'ahead') return t === 0 ? (data.from ? 'now' : '0') : '+' + spanText(t);
       var p = parts(data.from + t);
-      if (span > 3 * DAY || (p.time === '00:00:00' && span > DAY / 2)) return p.day;
-      if (span > 6e5) return p.time.slice(0, 5);
-      if (span > 5e3) return p.time;
+      if (step >= DAY || (p.time === '00:00:00' && view.to - view.from > DAY / 2)) return p.day;
+      if (step >= 6e4) return p.time.slice(0, 5);
+      if (step >= 1e3) return p.time;
       return p.time + '.' + pad((data.from + t) % 1000, 3);
     }
 
     function drawTicks(w) {
-      var span = view.to - view.from, most = Math.max(2, Math.min(10, Math.floor(w / 90)));
+      var span = view.to - view.from, most = Math.max(3, Math.min(10, Math.floor(w / 75)));
       var step = STEPS.find(function (s) { return span <= s * most; }) || Math.ceil(span / DAY / most) * DAY;
       var origin = data.axis === 'offset' ? -data.span / 2 : data.axis === 'clock' ? data.from + offsetAt(data.from).s * 1000 : 0;
       empty(ticks);
       for (var t = Math.ceil((origin + view.from) / step) * step - origin; t <= view.to; t += step) {
         var x = (t - view.from) / span * 100;
         ticks.appendChild(el('line', { x1: x + '%', x2: x + '%', y1: 0, y2: 5 }));
-        ticks.appendChild(el('text', { x: x + '%', y: 19, 'text-anchor': x < 5 ? 'start' : x > 95 ? 'end' : 'middle' }, tickText(t)));
+        ticks.appendChild(el('text', { x: x + '%', y: 19, 'text-anchor': x < 5 ? 'start' : x > 95 ? 'end' : 'middle' }, tickText(t, step)));
       }
     }
 
