@@ -8,11 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/herdscan/herdscan/fixtures"
 )
 
 // TestDocs runs every line of the README and of docs/*.md that begins with
 // "$ herdscan" in a block marked "console", and compares what follows it with
-// what the program prints.
+// what the program prints. The examples of docs/lint.md run in a folder that
+// holds the demonstration's deploy folder, the others in the project's own.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
 	if err != nil {
@@ -28,7 +31,11 @@ func TestDocs(t *testing.T) {
 		for _, ex := range consoleExamples(string(text)) {
 			ran++
 			t.Run(filepath.Base(page)+"/"+ex.command, func(t *testing.T) {
-				got := runExample(t, ex.command)
+				folder := ".."
+				if filepath.Base(page) == "lint.md" {
+					folder = deployFolder(t)
+				}
+				got := runExample(t, folder, ex.command)
 				if got != ex.want {
 					t.Errorf("%s:\n--- documented\n%s\n--- printed\n%s", page, ex.want, got)
 				}
@@ -61,10 +68,20 @@ func consoleExamples(text string) []example {
 	return out
 }
 
-// runExample runs a documented command in the project's folder.
-func runExample(t *testing.T, command string) string {
+// deployFolder makes a folder that holds the deploy folder of the demonstration.
+func deployFolder(t *testing.T) string {
 	t.Helper()
-	t.Chdir("..")
+	dir := t.TempDir()
+	for _, f := range fixtures.DeployFiles() {
+		write(t, filepath.Join(dir, "deploy", f.Name), f.Text)
+	}
+	return dir
+}
+
+// runExample runs a documented command in a folder.
+func runExample(t *testing.T, folder, command string) string {
+	t.Helper()
+	t.Chdir(folder)
 	var out bytes.Buffer
 	Run(context.Background(), Env{
 		Args: strings.Fields(command), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,

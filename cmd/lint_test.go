@@ -52,18 +52,6 @@ func TestLintBadInput(t *testing.T) {
 	runner{stdin: "\x00"}.run("lint", "-").want(t, 0, "skipped stdin: ")
 }
 
-func TestLintUnreadableFolder(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may read everything")
-	}
-	inFolder(t, map[string]string{"etc/crontab": threeAtOnce, "shut/crontab": threeAtOnce})
-	if err := os.Chmod("shut", 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod("shut", 0o700) })
-	runner{}.run("lint", ".").want(t, 2, "shut   could not be read", "permission denied", "[HS110]")
-}
-
 // A crontab of many lines is judged, and the text about it stays short.
 func TestLintLongCrontab(t *testing.T) {
 	var b strings.Builder
