@@ -93,6 +93,21 @@ var hardSimulations = []struct {
 			}
 		}
 	}},
+	{"cron whose name says nothing", 2 * time.Hour, false, func(w *world) {
+		w.kind, w.name = Cron, "jobs/cron"
+		e := w.entry("jobs/cron", "*/5 * * * *", "/opt/run-42")
+		for _, f := range w.fires(e) {
+			w.batch(f.Add(seconds(0.1+w.Float64())), host(9), 40, "parcels")
+		}
+	}},
+	{"two jobs of one minute, the one that sleeps works", 2 * time.Hour, false, func(w *world) {
+		w.kind, w.name = Cron, "jobs/second"
+		w.entry("jobs/first", "4-59/5 * * * *", "/opt/run-41")
+		e := w.entry("jobs/second", "4-59/5 * * * *", "sleep 20; /opt/run-42")
+		for _, f := range w.fires(e) {
+			w.batch(f.Add(seconds(20.1+w.Float64())), host(9), 40, "parcels")
+		}
+	}},
 	{"keys of two clients", 2 * time.Hour, false, func(w *world) {
 		w.clients = 2
 		w.ttlHerd(200, 300, 0.7, true)
