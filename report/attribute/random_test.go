@@ -81,6 +81,11 @@ func checkForm(t *rapid.T, r *Result, i int, v *Verdict) {
 			t.Fatalf("verdict %d: %+v", i, c)
 		}
 	}
+	for _, c := range v.Cleared {
+		if len(c.Against) == 0 {
+			t.Fatalf("verdict %d clears %s %q without a reason", i, c.Kind, c.Name)
+		}
+	}
 	if v.Same == i || v.Same >= len(r.Verdicts) || v.Same >= 0 && r.Verdicts[v.Same].Same >= 0 {
 		t.Fatalf("verdict %d is part of %d", i, v.Same)
 	}

@@ -34,7 +34,10 @@ func (a *analyser) verdict(s *subject, all []Suspect) Verdict {
 	for i := range v.Cleared {
 		c := &v.Cleared[i]
 		c.finish()
-		if c.Name == "" && len(c.Against) > 0 {
+		if len(c.Against) == 0 {
+			c.Against = []string{"it explains the teeth far less well than the first suspect"}
+		}
+		if c.Name == "" {
 			c.Against[0] = c.noun() + ": " + c.Against[0]
 		}
 	}
