@@ -46,6 +46,15 @@ func (githubFormat) Parse(src *lint.File, _ *lint.Options) (*lint.Parsed, error)
 	return p, nil
 }
 
+// ofRepository is the group of a file of a repository in a folder: what stands
+// below another .github shares nothing with it.
+func ofRepository(group, path string) string {
+	if repository, _, ok := strings.Cut(path, "/.github/"); ok {
+		return group + ":" + repository
+	}
+	return group
+}
+
 func addGitHub(p *lint.Parsed, src *lint.File, item, cron *yaml.Node, name string) {
 	if placeholder(cron.Value) {
 		return
@@ -55,9 +64,9 @@ func addGitHub(p *lint.Parsed, src *lint.File, item, cron *yaml.Node, name strin
 	if z := zone(text(at(item, "timezone"))); z != nil {
 		e.Zone = z
 	}
-	e.Group = GroupGitHub
+	e.Group = ofRepository(GroupGitHub, src.Path)
 	e.Command = name
-	e.Identity = identity(e.Dialect, e.Group, src.Path)
+	e.Identity = identity(e.Dialect, GroupGitHub, src.Path)
 	e.Detail = &Workflow{Name: name}
 	p.Entries = append(p.Entries, e)
 }
@@ -128,9 +137,9 @@ func addDependabot(p *lint.Parsed, src *lint.File, update, sched *yaml.Node) {
 	if interval != nil {
 		d.IntervalSpan = src.NodeSpan(interval)
 	}
-	e.Group = "dependabot"
+	e.Group = ofRepository("dependabot", src.Path)
 	e.Command = strings.TrimSpace(d.Ecosystem + " " + d.Directory)
-	e.Identity = identity(e.Dialect, e.Group, src.Path+" "+e.Command)
+	e.Identity = identity(e.Dialect, "dependabot", src.Path+" "+e.Command)
 	e.Detail = d
 	p.Entries = append(p.Entries, e)
 }

@@ -285,3 +285,16 @@ func TestTimespan(t *testing.T) {
 		}
 	}
 }
+
+// Workflows of two repositories in one tree have nothing in common.
+func TestGroupsOfRepositories(t *testing.T) {
+	const workflow = "on:\n  schedule:\n    - cron: '17 3 * * *'\njobs: {}\n"
+	for path, want := range map[string]string{
+		".github/workflows/a.yml": "github", "workflows/a.yml": "github", "vendor/x/.github/workflows/a.yml": "github:vendor/x",
+	} {
+		p, err := githubFormat{}.Parse(lint.NewFile(path, []byte(workflow)), &lint.Options{})
+		if err != nil || len(p.Entries) != 1 || p.Entries[0].Group != want {
+			t.Errorf("%s: %+v, %v", path, p, err)
+		}
+	}
+}

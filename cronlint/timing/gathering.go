@@ -8,7 +8,8 @@ import (
 )
 
 // How many jobs in one minute make a collision a warning and an error, and on
-// how many days of the year they must at least meet for that.
+// how many days of the year they must at least meet for that, if they never start
+// without each other.
 const (
 	crowd, crowdDays   = 3, 12 // monthly
 	throng, throngDays = 8, 50 // weekly
@@ -90,13 +91,20 @@ func (c *calendar) everyMinute() []int {
 }
 
 // severity weighs a collision by the number and the weight of its jobs, and by
-// how often it happens.
+// how often it happens: jobs that mostly start without the rarest of them count
+// less on its rare days than jobs that start on those days alone.
 func (c *calendar) severity(t *tooth, budget float64) rule.Severity {
 	days := t.days.Count()
+	mutual := !slices.ContainsFunc(t.slots, func(s int32) bool { return c.slots[s].fires > 2*t.times })
 	switch {
-	case days >= throngDays && (t.n >= throng || budget > 0 && weights(c, c.jobs(t)) > budget):
-		return rule.Error
-	case days >= crowdDays && t.n >= crowd:
+	case t.n >= throng || budget > 0 && weights(c, c.jobs(t)) > budget:
+		if days >= mostDays || mutual && days >= throngDays {
+			return rule.Error
+		}
+		if days >= crowdDays {
+			return rule.Warning
+		}
+	case t.n >= crowd && (days >= throngDays || mutual && days >= crowdDays):
 		return rule.Warning
 	}
 	return rule.Note

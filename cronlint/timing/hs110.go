@@ -19,8 +19,9 @@ var ruleHS110 = rule.Rule{
 	Decided: "The starts of a whole year are computed for all jobs of one resource group (by default one tree of " +
 		"crontabs and timers, one cluster, one CI system; see groups in the configuration) and intersected to the " +
 		"minute. Reported are sets of jobs that meet on at least half of the starts of each rarest member, first the set " +
-		"that is worst for how often it happens: 2 jobs are a note, 3 that meet once a month or more a warning, 8 (or " +
-		"weights above the budget) that meet once a week or more an error. A job that only joins such a set on rarer days " +
+		"that is worst for how often it happens: 2 jobs are a note, 3 that meet once a week a warning (once a month, where " +
+		"none of them starts without the others), 8 or weights above the budget an error on three days a week (once a week, " +
+		"where none starts without the others). A job that only joins such a set on rarer days " +
 		"is named with it and not counted; the fullest day is HS111. Jobs that run every minute are told of on their own: " +
 		"for them the second counts, and a constant sleep is a remedy. Jobs that wait a random time, that a timer has " +
 		"replaced, or that are the tick of another scheduler don't count.",

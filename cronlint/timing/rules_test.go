@@ -197,6 +197,11 @@ func TestCollisionsByHowOften(t *testing.T) {
 			name: "rare jobs that don't meet each other", text: daily + monthly(5), count: 3, related: 7,
 			want: "warning: 3 jobs start in the same minute, every day; 5 more on some days", alone: "4 jobs meet in one minute 12 times a year",
 		},
+		{
+			name: "a monthly job and two daily ones", text: "0 3 * * * root /opt/a\n0 3 * * * root /opt/b\n0 3 7 * * root /opt/m\n",
+			want: "note: 2 jobs start in the same minute, every day; 1 more on some days", count: 2, related: 2,
+			alone: "3 jobs meet in one minute 12 times a year",
+		},
 		{name: "eight of them weekly", text: strings.Repeat("0 3 * * 1 root /opt/w\n", 8), want: "error: 8 jobs start in the same minute, every week", count: 8, related: 7},
 		{name: "eight of them monthly", text: strings.Repeat("0 3 1 * * root /opt/w\n", 8), want: "warning: 8 jobs start in the same minute, 12 times a year", count: 8, related: 7},
 		{name: "eight of them yearly", text: strings.Repeat("0 3 1 1 * root /opt/w\n", 8), want: "note: 8 jobs start in the same minute, once a year", count: 8, related: 7},
