@@ -27,8 +27,8 @@ func checkHS120(a *analysis) lint.Check {
 	return lint.Check{Rule: &ruleHS120, ExampleFile: "etc/crontab", Run: func(p *lint.Pass) {
 		for _, s := range a.of(p).all {
 			hosts := s.hosts(p.Options)
-			if !inStep(s, hosts) || s.unit != nil && roundTimer(s) && enabled(p, &ruleHS150) {
-				continue
+			if !inStep(s, hosts) || roundTimer(s) && enabled(p, &ruleHS150) || sharedRole(s) && enabled(p, &ruleHS121) {
+				continue // another rule says it
 			}
 			problem := s.problem(&ruleHS120, "%q starts on %d machines in the same minute", s.Raw, hosts)
 			problem.Advice, problem.Count = fleetAdvice(s, hosts, p), hosts
@@ -63,10 +63,13 @@ func spreadByDelay(s *subject) bool {
 }
 
 func fleetAdvice(s *subject, hosts int, p *lint.Pass) string {
-	window := spreadWindow(s, hosts, p)
-	if window < leastWindow {
+	if untilMidnight(s) < leastWindow {
 		return "" // the day ends before a wait would help
 	}
+	if _, ok := s.Detail.(*job.Ansible); ok {
+		return ansibleMinute
+	}
+	window := spreadWindow(s, hosts, p)
 	if s.unit != nil {
 		return fmt.Sprintf("RandomizedDelaySec=%s", spanText(window))
 	}

@@ -36,9 +36,18 @@ func checkHS121(a *analysis) lint.Check {
 				if !d.Shared {
 					continue
 				}
-				problem.Advice = "minute: \"{{ 60 | random(seed=inventory_hostname) }}\""
+				problem.Advice = ansibleMinute
 			}
 			p.Report(problem)
 		}
 	}}
+}
+
+// ansibleMinute is a minute of each machine's own, the same every time.
+const ansibleMinute = "minute: \"{{ 60 | random(seed=inventory_hostname) }}\""
+
+// sharedRole reports whether a job is part of a role that others use as it is.
+func sharedRole(s *subject) bool {
+	d, ok := s.Detail.(*job.Ansible)
+	return ok && d.Shared
 }

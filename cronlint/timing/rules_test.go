@@ -255,6 +255,7 @@ func TestFleet(t *testing.T) {
 		{"17 3 * * * root /opt/sync", "warning", "17 3 * * * root sleep $(shuf -i 0-3599 -n 1); /opt/sync"},
 		{"30 23 * * * root /opt/sync", "warning", "30 23 * * * root sleep $(shuf -i 0-1799 -n 1); /opt/sync"},
 		{"58 23 * * * root /opt/sync", "warning", ""},
+		{"3-59/5 * * * * root /opt/sync", "warning", "3-59/5 * * * * root sleep $(shuf -i 0-119 -n 1); /opt/sync"},
 		{"17 3 * * * root /usr/sbin/logrotate /etc/logrotate.conf", "note", "17 3 * * * root sleep $(shuf -i 0-3599 -n 1); /usr/sbin/logrotate /etc/logrotate.conf"},
 		{"17 3 * * * root test -x /usr/bin/mandb && mandb --quiet", "note", "17 3 * * * root sleep $(shuf -i 0-3599 -n 1); test -x /usr/bin/mandb && mandb --quiet"},
 		{"17 3 * * * root tar czf /var/backups/etc.tgz /etc >/dev/null 2>&1", "note", ""},

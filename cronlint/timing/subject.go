@@ -22,12 +22,13 @@ type subject struct {
 }
 
 // subjects are the entries that can fire by the wall clock. Left out are those
-// that are disabled, that a drop-in resets, and that a systemd timer replaces.
+// that are disabled, that never start, that a drop-in resets, and that a systemd
+// timer replaces.
 func subjects(p *lint.Pass) []*subject {
 	units := timerUnits(p)
 	var all []*subject
 	for _, e := range p.Entries {
-		if e.Disabled || e.Schedule == nil || !e.Schedule.WallClock() {
+		if e.Disabled || e.Schedule == nil || !e.Schedule.WallClock() || e.Schedule.PerDay() == 0 {
 			continue
 		}
 		s := &subject{Entry: e}

@@ -26,7 +26,7 @@ func spreadWindow(s *subject, hosts int, p *lint.Pass) time.Duration {
 		window = max(window, time.Duration(float64(hosts)*float64(runs)/budget(p)))
 	}
 	if period > 0 {
-		window = min(window, period/2)
+		window = min(window, (period / 2).Truncate(time.Minute))
 	}
 	return max(min(window, untilMidnight(s)).Round(time.Minute), time.Minute)
 }
@@ -35,8 +35,12 @@ func spreadWindow(s *subject, hosts int, p *lint.Pass) time.Duration {
 const leastWindow = 5 * time.Minute
 
 // untilMidnight is the time from the last start of a day to the end of the day:
-// a job that waits longer runs on another day than meant.
+// a job that waits longer runs on another day than meant. One that runs all day
+// long means none.
 func untilMidnight(s *subject) time.Duration {
+	if s.Schedule.PerDay() >= 24 {
+		return 24 * time.Hour
+	}
 	last := 0
 	for m := s.Schedule.Minutes.Next(0); m >= 0; m = s.Schedule.Minutes.Next(m + 1) {
 		last = m
