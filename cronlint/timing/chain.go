@@ -121,9 +121,9 @@ func named(group []*subject, name string) *subject {
 	return nil
 }
 
-// closeBy is why the move of a single job may break a sequence: another job of
-// its file starts a few minutes before or after it, once a day.
-func closeBy(lists [][]*subject) map[*subject]string {
+// closeBy is why the move of a job may break a sequence: another job of its file,
+// which does not move with it, starts a few minutes before or after it, once a day.
+func closeBy(lists [][]*subject, runs map[*subject][]*subject) map[*subject]string {
 	why := map[*subject]string{}
 	for _, list := range lists {
 		if list[0].Schedule.PerDay() != 1 {
@@ -131,7 +131,7 @@ func closeBy(lists [][]*subject) map[*subject]string {
 		}
 		for i := 1; i < len(list); i++ {
 			gap := firstStart(list[i]) - firstStart(list[i-1])
-			if gap == 0 || gap > closeGap {
+			if gap == 0 || gap > closeGap || slices.Contains(runs[list[i]], list[i-1]) {
 				continue
 			}
 			text := fmt.Sprintf("a job of the same file starts %s apart: one may wait for the other", count(gap, "minute"))

@@ -134,7 +134,7 @@ func newPlanner(group []*subject, year int, seed string, known years) *planner {
 		seed: seed, year: year, group: group, runs: chains(group), years: known, proofs: map[proof]*schedule.Schedule{},
 		at: map[*subject]*schedule.Schedule{}, text: map[*subject]string{}, doubts: map[*subject]string{},
 	}
-	near := closeBy(siblings(group))
+	near := closeBy(siblings(group), p.runs)
 	for _, s := range group {
 		if p.runs[s] == nil {
 			p.runs[s] = []*subject{s}
@@ -144,10 +144,7 @@ func newPlanner(group []*subject, year int, seed string, known years) *planner {
 		if !s.canMove() {
 			continue
 		}
-		why := s.doubt()
-		if len(p.runs[s]) == 1 {
-			why = cmp.Or(why, near[s])
-		}
+		why := cmp.Or(s.doubt(), near[s])
 		for _, member := range p.runs[s] {
 			p.doubts[member] = cmp.Or(p.doubts[member], why)
 		}
