@@ -93,13 +93,23 @@ func TestDur(t *testing.T) {
 	}
 }
 
-func TestSlope(t *testing.T) {
-	b, err, scatter := slope([]float64{0, 1, 2, 3}, []float64{1, 3, 5, 7})
-	if math.Abs(b-2) > 1e-9 || err > 1e-9 || scatter > 1e-9 {
-		t.Errorf("slope %g ± %g, scatter %g", b, err, scatter)
+func TestDrift(t *testing.T) {
+	s := subject{period: 602, res: 1, spread: 0.5}
+	for k := range 10 {
+		s.onsets = append(s.onsets, 40+602*float64(k))
 	}
-	if _, err, _ := slope([]float64{1, 1, 1}, []float64{1, 2, 3}); !math.IsInf(err, 1) {
-		t.Errorf("error without spread: %g", err)
+	if per, err, scatter, run := s.drift(600); math.Abs(per-2) > 1e-9 || err > 1e-6 || scatter > 1e-6 || run != 9 {
+		t.Errorf("%g ± %g, scatter %g, run %g", per, err, scatter, run)
+	}
+	for k := range 8 { // a restart sets the train to a new phase
+		s.onsets = append(s.onsets, 6200+602*float64(k))
+	}
+	if per, _, scatter, run := s.drift(600); math.Abs(per-2) > 1e-6 || scatter > 1e-6 || run != 9 {
+		t.Errorf("with a jump: %g, scatter %g, run %g", per, scatter, run)
+	}
+	s.onsets = s.onsets[:1]
+	if _, err, _, _ := s.drift(600); !math.IsInf(err, 1) {
+		t.Errorf("one tooth: error %g", err)
 	}
 }
 

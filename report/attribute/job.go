@@ -311,38 +311,63 @@ func (s *subject) against(j *job) (per float64, off bool) {
 	if n < 1 || math.Abs(s.period-n*every) > 0.1*every {
 		return 0, false // another period, not a drift
 	}
-	var x, lag []float64 // periods since the first tooth, and how late the tooth is
-	for _, t := range s.onsets {
-		k := math.Round((t - s.onsets[0]) / s.period)
-		x = append(x, k)
-		lag = append(lag, t-s.onsets[0]-k*n*every)
-	}
-	per, err, scatter := slope(x, lag)
-	total := math.Abs(per) * x[len(x)-1]
-	return per, math.Abs(per) > 4*err && total > max(2.01*s.res, 3.5*scatter*(1+3/float64(len(x))))
+	per, err, scatter, run := s.drift(n * every)
+	return per, math.Abs(per) > 4*err && math.Abs(per)*run > max(2.01*s.res, 3.5*scatter*(1+3/float64(s.teeth())))
 }
 
-// slope fits a line by least squares and returns its slope, the standard error
-// of that, and the scatter about the line.
-func slope(x, y []float64) (b, err, scatter float64) {
-	n := float64(len(x))
-	var sx, sy, sxx, sxy float64
-	for i := range x {
-		sx, sy, sxx, sxy = sx+x[i], sy+y[i], sxx+x[i]*x[i], sxy+x[i]*y[i]
+// drift fits how much later than a clock of the given period the teeth come,
+// seconds a period, with its standard error, the scatter of the teeth about it,
+// and the periods of the longest run of teeth. A train that a restart has set to
+// a new phase is several runs with one drift.
+func (s *subject) drift(clock float64) (per, err, scatter, longest float64) {
+	var runs []run
+	for i, t := range s.onsets {
+		k := math.Round((t - s.onsets[0]) / s.period)
+		if i == 0 || s.jumps(i) {
+			runs = append(runs, run{})
+		}
+		runs[len(runs)-1].add(k, t-k*clock)
 	}
-	spread := sxx - sx*sx/n
-	if spread <= 0 || n < 3 {
-		return 0, math.Inf(1), 0
+	var sxx, sxy, syy, n float64
+	for i := range runs {
+		r := &runs[i]
+		sxx, sxy, syy, n = sxx+r.xx(), sxy+r.xy(), syy+r.yy(), n+r.n-1
+		longest = max(longest, r.last-r.first)
 	}
-	b = (sxy - sx*sy/n) / spread
-	var sum float64
-	for i := range x {
-		r := y[i] - sy/n - b*(x[i]-sx/n)
-		sum += r * r
+	if sxx <= 0 || n < 2 {
+		return 0, math.Inf(1), 0, longest
 	}
-	scatter = math.Sqrt(sum / (n - 2))
-	return b, scatter / math.Sqrt(spread), scatter
+	per = sxy / sxx
+	scatter = math.Sqrt(max(0, syy-per*sxy) / max(n-1, 1))
+	return per, scatter / math.Sqrt(sxx), scatter, longest
 }
+
+// jumps says whether tooth i begins a run of a new phase.
+func (s *subject) jumps(i int) bool {
+	gap := s.onsets[i] - s.onsets[i-1]
+	n := max(1, math.Round(gap/s.period))
+	return math.Abs(gap-n*s.period) > max(6*s.spread, 3*s.res, 0.02*s.period)*math.Sqrt(n)
+}
+
+// A run sums up points for a line.
+type run struct {
+	n, sx, sy, sxx, sxy, syy float64
+	x0, y0                   float64 // of the first point: sums are from there
+	first, last              float64
+}
+
+func (r *run) add(x, y float64) {
+	if r.n == 0 {
+		r.x0, r.y0, r.first = x, y, x
+	}
+	r.last = x
+	x, y = x-r.x0, y-r.y0
+	r.n, r.sx, r.sy, r.sxx, r.sxy, r.syy = r.n+1, r.sx+x, r.sy+y, r.sxx+x*x, r.sxy+x*y, r.syy+y*y
+}
+
+func (r *run) xx() float64 { return r.sxx - r.sx*r.sx/r.n }
+func (r *run) xy() float64 { return r.sxy - r.sx*r.sy/r.n }
+func (r *run) yy() float64 { return r.syy - r.sy*r.sy/r.n }
 
 // lagTo returns the distance from a fire at which most teeth begin, how many
 // do, and how many fires the log has room for.
