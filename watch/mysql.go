@@ -52,9 +52,15 @@ func (q *queryWindow) all() *querylog.Summary {
 func (w *Watcher) mysqlLoop(ctx context.Context) {
 	pause := backoff{first: firstPause, limit: longestPause / 2}
 	window := &queryWindow{}
+	lost := false
 	for ctx.Err() == nil {
 		s, err := live.Open(ctx, *w.opts.MySQL)
 		if err == nil {
+			if lost {
+				back := &querylog.Summary{}
+				back.Restarted(w.now())
+				window.add(w.now(), back)
+			}
 			w.limit(mysqlLimit, nil)
 			if !s.CanCountAll() {
 				w.limit("performance_schema", errors.New("is off: only statements that are caught running are seen"))
@@ -66,6 +72,7 @@ func (w *Watcher) mysqlLoop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		lost = true
 		w.limit(mysqlLimit, err)
 		sleep(ctx, pause.next())
 	}

@@ -41,6 +41,7 @@ func (c Config) driver() (*mysql.Config, error) {
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = timeout, timeout, timeout
 	cfg.ParseTime = false
 	cfg.MultiStatements = false
+	cfg.Logger = &mysql.NopLogger{} // what goes wrong is returned; the driver would print it to standard error
 	return cfg, nil
 }
 
