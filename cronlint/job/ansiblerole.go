@@ -149,8 +149,6 @@ func (t *cronTaskPart) resolve(known map[string]setting) (e *lint.Entry, unknown
 	whole := t.cron
 	if src != t.src {
 		whole = first
-	} else if first == nil {
-		first = t.cron
 	}
 	e = ansibleEntry(src, values, whole, values["special_time"])
 	if e == nil {
