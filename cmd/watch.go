@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -288,10 +289,16 @@ func (o *watchOptions) prepare(env Env, args []string) (*watchRun, error) {
 }
 
 func (o *watchOptions) check() error {
-	if _, err := (&ttlOptions{out: o.out, tz: "UTC", lang: o.lang, scan: scan.Options{Timeout: o.scan.Timeout}, top: o.top, budget: o.budget}).analysis(); err != nil {
+	if err := o.out.check(); err != nil {
 		return err
 	}
 	switch {
+	case o.lang != "" && !slices.Contains(report.Langs(), o.lang):
+		return fmt.Errorf("--lang %s: there are %s", o.lang, strings.Join(report.Langs(), ", "))
+	case !(o.budget >= 0) || o.top < 0: // NaN is not either
+		return errors.New("--budget and --top can't be negative")
+	case o.scan.Timeout <= 0:
+		return fmt.Errorf("--timeout %s: it must be longer than 0", o.scan.Timeout)
 	case o.pulse < 100*time.Millisecond:
 		return fmt.Errorf("--interval %s: at least 100ms", o.pulse)
 	case o.every < 0 || o.runFor < 0 || o.lead <= 0 || o.sampleFor <= 0 || o.window <= 0:

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/querylog"
 	"github.com/herdscan/herdscan/report"
-	"github.com/herdscan/herdscan/ttlhist"
 	"github.com/herdscan/herdscan/watch"
 )
 
@@ -20,7 +18,7 @@ func (r *watchRun) document(clock report.Clock) *report.Document {
 	s := r.watcher.State()
 	d := report.New(version, "watch")
 	if s.Analysis != nil {
-		t := &report.TTL{Version: version, Analysis: withoutNow(s.Analysis), Top: r.opts.top, Lang: r.opts.lang}
+		t := &report.TTL{Version: version, Analysis: s.Analysis, Top: r.opts.top, Lang: r.opts.lang}
 		keys := t.Document(clock)
 		d.Graphs, d.Tables, d.Findings, d.Undecided, d.Notes = keys.Graphs, keys.Tables, keys.Findings, keys.Undecided, keys.Notes
 	}
@@ -44,10 +42,6 @@ func (r *watchRun) document(clock report.Clock) *report.Document {
 	}
 	return d
 }
-
-// withoutNow leaves an analysis as it was made: its "next" counts from the
-// look.
-func withoutNow(a *ttlhist.Analysis) *ttlhist.Analysis { return a }
 
 func severityRank(name string) int {
 	s, err := severityOf(name)
@@ -130,7 +124,7 @@ func (r *watchRun) addQueries(d *report.Document, s *watch.State, clock report.C
 		d.Tables = append(d.Tables, q.Tables...)
 		d.Notes = append(d.Notes, blind...)
 	} else if len(c.Errors) == 0 {
-		c.Errors = append(c.Errors, errors.New("no statement was seen").Error())
+		c.Errors = append(c.Errors, "no statement was seen")
 	}
 	c.Complete = len(c.Errors) == 0
 	d.Coverage = append(d.Coverage, c)
@@ -232,9 +226,6 @@ func (r *watchRun) watchNotes(s *watch.State) []string {
 	var notes []string
 	for _, l := range s.Limits {
 		notes = append(notes, "not seen: "+report.Clean(l))
-	}
-	if s.Analysis != nil && s.Analysis.Sampled < 1 {
-		notes = append(notes, fmt.Sprintf("of the keys %s are read in a look: a herd of fewer than about %s keys may escape", report.Percent(s.Analysis.Sampled), report.Int(uint64(20/s.Analysis.Sampled))))
 	}
 	_, load, _ := r.watcher.Looks()
 	notes = append(notes, impactLines(load)...)

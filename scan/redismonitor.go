@@ -132,10 +132,11 @@ func (c *Command) parse(line []byte) bool {
 	if c.At, ok = parseStamp(string(stamp)); !ok {
 		return false
 	}
-	source, line, ok := bytes.Cut(line, []byte("]"))
-	if !ok {
+	end := bytes.Index(line, []byte(`] "`)) // an IPv6 address has a ] of its own
+	if end < 0 {
 		return false
 	}
+	source, line := line[:end], line[end+2:]
 	db, client, _ := bytes.Cut(source, []byte(" "))
 	n, err := strconv.Atoi(string(db))
 	if err != nil {

@@ -129,6 +129,7 @@ func (w *Watcher) State() State { return w.engine.State(w.now()) }
 // Run watches until ctx ends. Nothing that goes wrong with a server ends it:
 // what can't be seen is told, and tried again.
 func (w *Watcher) Run(ctx context.Context) {
+	w.alive.Store(w.now().UnixNano())
 	var wg sync.WaitGroup
 	wg.Go(func() { w.tickLoop(ctx) })
 	wg.Go(func() { w.redisLoop(ctx) })
