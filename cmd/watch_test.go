@@ -265,7 +265,7 @@ func TestAlertRulesAndDashboard(t *testing.T) {
 func TestWatchFrame(t *testing.T) {
 	now := time.Date(2026, 11, 3, 14, 2, 0, 0, time.UTC)
 	s := watch.State{
-		Rates: watch.Rates{Known: true, Hits: 1203, Misses: 12, Keys: 60_318, CPU: 0.12},
+		Rates: watch.Rates{At: now, Known: true, Hits: 1203, Misses: 12, Keys: 60_318, CPU: 0.12},
 		Forecast: []watch.Tooth{{
 			Rule: "HS401", Severity: rule.Warning, Subject: "session:*\x1b[31m", From: now.Add(192 * time.Second), To: now.Add(193 * time.Second), Keys: 3402,
 		}},

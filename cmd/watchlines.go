@@ -64,7 +64,7 @@ func (l *watchLines) run(ctx context.Context) {
 	for {
 		now := l.now()
 		s := l.w.State()
-		l.print(now, "state    "+strings.Join(append([]string{rateLine(&s)}, forecastLines(&s, now, 1)...), "   "))
+		l.print(now, "state    "+strings.Join(append([]string{rateLine(&s, now)}, forecastLines(&s, now, 1)...), "   "))
 		select {
 		case <-ctx.Done():
 			return
@@ -82,11 +82,17 @@ func eventLine(e watch.Event) string {
 	return fmt.Sprintf("%-7s  %s: %s %s [%s]", e.Stage, e.Severity, subject, text, e.Rule)
 }
 
+// staleAfter is how old counters may be to be shown as what goes on now.
+const staleAfter = 10 * time.Second
+
 // rateLine is what goes on now.
-func rateLine(s *watch.State) string {
+func rateLine(s *watch.State, now time.Time) string {
 	r := &s.Rates
-	if !r.Known {
-		return "counters not known"
+	if age := now.Sub(r.At); !r.Known || age > max(staleAfter, 3*r.Over) {
+		if r.At.IsZero() {
+			return "counters not known yet"
+		}
+		return fmt.Sprintf("counters not known, last asked %s ago", watch.Span(age))
 	}
 	line := fmt.Sprintf("hits %s/s  misses %s/s", report.Float(r.Hits), report.Float(r.Misses))
 	if all := r.Hits + r.Misses; all > 0 {

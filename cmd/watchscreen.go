@@ -124,7 +124,7 @@ func (f *watchFrame) lines(s *watch.State, now time.Time, width, height int) []s
 	if !s.ReadAt.IsZero() {
 		head += fmt.Sprintf("   keys read %s ago", watch.Span(now.Sub(s.ReadAt)))
 	}
-	out := []string{f.style(bold, f.cut(head, width)), f.cut(rateLine(s), width), f.cut(missLine(s, now, width), width)}
+	out := []string{f.style(bold, f.cut(head, width)), f.cut(rateLine(s, now), width), f.cut(missLine(s, now, width), width)}
 	section := func(title, colour string, lines []string, most int) {
 		if len(lines) == 0 {
 			return

@@ -125,5 +125,8 @@ func (c *Claims) fail(err error) {
 func (c *Claims) Failed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.failed
+	if c.failed == nil {
+		return nil
+	}
+	return fmt.Errorf("claims can't be asked for, so alerts may go more than once: %w", c.failed)
 }

@@ -187,10 +187,10 @@ func (w *Watcher) publish(ctx context.Context, sum *ttlhist.Summary) {
 		return
 	}
 	if err := w.opts.Board.Put(ctx, w.board(), b.Bytes(), 2*longestGap); err != nil {
-		w.limit("coordination", fmt.Errorf("what was read could not be left for the other watchers: %w", err))
+		w.limit("sharing", fmt.Errorf("what was read could not be left for the other watchers: %w", err))
 		return
 	}
-	w.limit("coordination", nil)
+	w.limit("sharing", nil)
 }
 
 // borrow takes what another watcher has read.

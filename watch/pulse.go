@@ -175,6 +175,12 @@ func (h *history) most(from, to time.Time, of func(Rates) float64) (most float64
 	return most
 }
 
+// sees tells whether any look after a time has told its counters.
+func (h *history) sees(after time.Time) bool {
+	n := len(h.rates)
+	return n > 0 && h.rates[n-1].Known && h.rates[n-1].At.After(after)
+}
+
 // excess is how many more than usual there were from from to to, in whole
 // looks, and how long these took together.
 func (h *history) excess(from, to time.Time, usual float64, of func(Rates) float64) (sum float64, over time.Duration) {

@@ -204,7 +204,24 @@ func TestOwnProbesAreLeftOut(t *testing.T) {
 	fillHerd(t, server, "product:", 2000, time.Hour)
 	w, _ := watching(t, server, Options{})
 	s := awaitState(t, w, func(s State) bool { return s.Totals.Own > 10_000 && len(s.History) > 25 })
-	if s.Totals.Hits > s.Totals.Own/100 || s.Totals.Misses > 5 {
+	// A page may be in the server's counters before it is in ours.
+	if s.Totals.Hits > s.Totals.Own/20 || s.Totals.Misses > 5 {
 		t.Errorf("nobody else reads, and %d hits and %d misses are counted; own: %d", s.Totals.Hits, s.Totals.Misses, s.Totals.Own)
 	}
+}
+
+// A cluster is watched on all its primaries, and a lost one does not end it.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	for i := range 30 {
+		c.Primaries[0].CLI(t, "-c", "SET", fmt.Sprint("product:", i), "v", "EX", "3600")
+	}
+	w, _ := watching(t, c.Primaries[0], Options{})
+	awaitState(t, w, func(s State) bool {
+		return len(s.Vitals) == 3 && s.Rates.Keys == 30 && s.Rates.Known && s.Analysis != nil && s.Analysis.Keys == 30
+	})
+	c.Primaries[2].Kill()
+	limited(t, w, "redis")
+	awaitState(t, w, func(s State) bool { return len(s.Vitals) == 2 && s.Rates.Known })
 }

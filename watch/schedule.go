@@ -301,6 +301,9 @@ func (p *plan) outcome(now time.Time, h *history) string {
 	if !p.known {
 		return text
 	}
+	if !h.sees(p.From) {
+		return text + "; what it did to the misses was not seen"
+	}
 	most := h.most(p.From, now, missesOf)
 	return text + fmt.Sprintf("; misses %s a second before, %s at most", rate(p.before), rate(most))
 }

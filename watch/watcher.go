@@ -165,6 +165,7 @@ func (w *Watcher) tickLoop(ctx context.Context) {
 	for sleep(ctx, tick) {
 		now := w.now()
 		w.alive.Store(now.UnixNano())
+		w.limit("coordination", w.opts.Claims.Failed())
 		w.tell(w.engine.Tick(now))
 	}
 }
