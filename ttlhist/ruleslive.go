@@ -11,8 +11,9 @@ func liveRules() []rule.Rule {
 			Why: "When a key that is much asked for dies, every client that asks finds nothing, and each computes the same value and writes it. " +
 				"The database gets hundreds of copies of one query, which makes each of them slower and lets still more clients join.",
 			Decided: "Only by herdscan watch, while it happens. By keymiss events: at least 20 misses of one key in a run without a pause of a second, followed by as many writes more than usual " +
-				"(a third of the misses, at least 20, less the misses of other keys); a key that a lock or single-flight protects is missed as often, but written once. " +
-				"By MONITOR (--monitor): at least 20 connections that read the key before its first write each write it. A note if how often it was rebuilt can't be seen.",
+				"(a third of the misses, at least 20, less the misses of other keys, and six times what writes scatter); a key that a lock or single-flight protects is missed as often, but written once. " +
+				"By MONITOR (--monitor): after a calm, at least 20 writes of the key in a row, by at least 10 connections that have read it, and at least 20 reads within the time of a rebuild before the first. " +
+				"A note if how often it was rebuilt can't be told from other writes.",
 			Before: "value = redis.get(key)\nif value is None:\n    value = compute(key)          # by every caller at once\n    redis.set(key, value, ex=60)",
 			After:  "if value is None and redis.set(\"lock:\" + key, me, nx=True, px=5000):\n    value = compute(key)          # by one; the others serve the old value\n    redis.set(key, value, ex=60)",
 			See:    []string{"HS404", "HS502"},
