@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/herdscan/herdscan/scan"
@@ -94,8 +96,10 @@ func (w *Watcher) readKeys(ctx context.Context, l *scan.Live, r **scan.Redis) (t
 	}
 	sum.Begin(about)
 	from := info.Now.Unix()
+	some := reservoir{}
 	err = (*r).Keys(ctx, func(k *scan.Key) error {
 		sum.Add(k)
+		some.add(k)
 		if sec := k.ExpireMS / 1000; k.ExpireMS > 0 && sec >= from && sec < from+keySeconds && len(look.Keys[sec]) < keysASecond {
 			look.Keys[sec] = append(look.Keys[sec], k.Ref())
 		}
@@ -108,7 +112,7 @@ func (w *Watcher) readKeys(ctx context.Context, l *scan.Live, r **scan.Redis) (t
 	about.To = info.Now.Add(w.now().Sub(look.At))
 	sum.End(w.parts(about, (*r).Coverage())...)
 	w.publish(ctx, sum)
-	w.inspect(ctx, l, info, sum)
+	w.inspect(ctx, l, info, some.keys)
 	look.Next = w.gap((*r).Impact())
 	w.analyse(look, sum)
 	return look.Next, nil
@@ -137,14 +141,32 @@ func (w *Watcher) analyse(look Look, sum *ttlhist.Summary) {
 	w.tell(w.engine.ObserveLook(w.now(), look))
 }
 
-// inspect asks for the access counters of some keys, where the server keeps them.
-func (w *Watcher) inspect(ctx context.Context, l *scan.Live, info scan.Info, sum *ttlhist.Summary) {
+// A reservoir holds some keys of a look, each with the same chance.
+type reservoir struct {
+	keys []scan.KeyRef
+	seen int
+}
+
+func (r *reservoir) add(k *scan.Key) {
+	r.seen++
+	if len(r.keys) < maxInspected {
+		r.keys = append(r.keys, k.Ref())
+	} else if i := rand.IntN(r.seen); i < maxInspected {
+		r.keys[i] = k.Ref()
+	}
+}
+
+// inspect asks for the access counters of some keys, where the server keeps
+// them: of those given, and again of the most read ones known so far.
+func (w *Watcher) inspect(ctx context.Context, l *scan.Live, info scan.Info, keys []scan.KeyRef) {
 	if !info.LFU() {
 		return
 	}
-	var keys []scan.KeyRef
-	for _, name := range sum.SampleKeys(maxInspected) {
-		keys = append(keys, scan.KeyRef{Name: name})
+	for _, d := range w.engine.State(w.now()).Hottest {
+		known := func(k scan.KeyRef) bool { return k.DB == d.DB && bytes.Equal(k.Name, d.Name) }
+		if !slices.ContainsFunc(keys, known) {
+			keys = append(keys, d.KeyRef)
+		}
 	}
 	details, err := l.Inspect(ctx, keys)
 	if err != nil {

@@ -225,3 +225,24 @@ func TestCluster(t *testing.T) {
 	limited(t, w, "redis")
 	awaitState(t, w, func(s State) bool { return len(s.Vitals) == 2 && s.Rates.Known })
 }
+
+// Under an LFU policy the most read of the sampled keys are named, and asking
+// for their counters is not taken for traffic.
+func TestHottestKeys(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--maxmemory-policy", "allkeys-lfu", "--maxmemory", "100mb", "--lfu-log-factor", "1")
+	fillHerd(t, server, "product:", 50, time.Hour)
+	server.Pipe(t, func(do func(...string)) {
+		for range 3000 {
+			do("GET", "product:7")
+		}
+	})
+	w, _ := watching(t, server, Options{})
+	s := awaitState(t, w, func(s State) bool { return len(s.Hottest) > 0 && len(s.History) > 20 })
+	if h := s.Hottest[0]; string(h.Name) != "product:7" || h.Freq < 20 {
+		t.Errorf("the hottest is %q with %d", h.Name, h.Freq)
+	}
+	if s.Totals.Hits > s.Totals.Own/20 {
+		t.Errorf("nobody else reads, and %d hits are counted; own: %d", s.Totals.Hits, s.Totals.Own)
+	}
+}
