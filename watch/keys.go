@@ -42,6 +42,9 @@ type missRun struct {
 	told        bool
 }
 
+// span is how long the run has lasted, a tenth of a second at least.
+func (r *missRun) span() time.Duration { return max(r.last.Sub(r.first), 100*time.Millisecond) }
+
 // A Rebuild is what MONITOR shows of one key: it was asked for by several
 // clients while it was not there, and then written.
 type Rebuild struct {
@@ -123,7 +126,7 @@ func (s *stampedes) tick(now time.Time, h *history) []Event {
 			out = append(out, e)
 		}
 		idle := now.Sub(r.last)
-		if idle > missGap && (r.n < herdCopies || r.told || idle > r.last.Sub(r.first)+proofTime) {
+		if idle > missGap && (r.n < herdCopies || r.told || idle > r.span()+2*proofTime) {
 			delete(s.runs, id)
 		}
 	}
@@ -148,7 +151,8 @@ func (s *stampedes) judge(now time.Time, id keyID, r *missRun, h *history) (Even
 			Text: fmt.Sprintf("was asked for %s times within %s and is never there: absence is not cached", thousands(r.n), Span(long)),
 		}, true
 	}
-	span := max(r.last.Sub(r.first), 100*time.Millisecond)
+	span := r.span()
+	h.mark(r.first, now)
 	usual, noise, known := h.spread(r.first.Add(-time.Minute), r.first, changesOf)
 	writes, over := h.excess(r.first, now, usual, changesOf)
 	writes -= float64(s.total - r.others - r.n) // misses of other keys: each may be rebuilt too

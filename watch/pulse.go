@@ -21,6 +21,7 @@ type Rates struct {
 	CPU      float64 // share of one core
 	Keys     uint64  // in all databases, expired ones that are not deleted yet included
 	Known    bool    // false: no server told its counters
+	busy     bool    // a key was being missed by many: not what is usual
 }
 
 // Own counts what herdscan itself added to the server's counters.
@@ -143,20 +144,30 @@ func (h *history) usual(from, to time.Time, of func(Rates) float64) (float64, bo
 	return median(xs), true
 }
 
+// mark says that from from to to, and a look longer, a key was being missed by
+// many: what was written then is not what is usually written.
+func (h *history) mark(from, to time.Time) {
+	for i := range h.rates {
+		if r := &h.rates[i]; r.At.After(from) && !r.At.After(to.Add(r.Over)) {
+			r.busy = true
+		}
+	}
+}
+
 // spread is the median of a rate in the time from to to, and how far the sum
 // over one second scatters above it (a standard deviation, from the upper
-// tenth, so that one herd in ten looks does not hide the next). known is false
-// where there were too few looks to tell.
+// tenth), both without the times that mark has named. known is false where
+// there were too few looks to tell.
 func (h *history) spread(from, to time.Time, of func(Rates) float64) (usual, scatter float64, known bool) {
 	var xs []float64
 	var over time.Duration
 	for _, r := range h.rates {
-		if r.Known && !r.At.Before(from) && r.At.Before(to) {
+		if r.Known && !r.busy && !r.At.Before(from) && r.At.Before(to) {
 			xs = append(xs, of(r))
 			over = max(over, r.Over)
 		}
 	}
-	const enough = 10
+	const enough = 5
 	if len(xs) < enough {
 		return 0, 0, false
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -59,23 +58,6 @@ func TestServerRestart(t *testing.T) {
 	}
 	fillHerd(t, again, "product:", 300, time.Hour)
 	awaitState(t, w, func(s State) bool { return s.Rates.Keys == 300 })
-}
-
-// A server that does not answer for a while (its process is stopped, as a cut
-// network looks) is named as lost, and found again.
-func TestServerIsSilent(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	w, _ := watching(t, server, Options{Redis: redisOptions(server, "", "")})
-	awaitState(t, w, func(s State) bool { return s.Rates.Known })
-	server.Signal(t, syscall.SIGSTOP)
-	if why := limited(t, w, "redis"); !strings.Contains(why, "no answer in time") {
-		t.Errorf("%q does not say what is wrong", why)
-	}
-	server.Signal(t, syscall.SIGCONT)
-	unlimited(t, w, "redis")
-	at := w.State().Rates.At
-	awaitState(t, w, func(s State) bool { return s.Rates.Known && s.Rates.At.After(at) })
 }
 
 // A failover behind Sentinel is followed to the new primary.

@@ -130,6 +130,9 @@ func (w *Watcher) State() State { return w.engine.State(w.now()) }
 // what can't be seen is told, and tried again.
 func (w *Watcher) Run(ctx context.Context) {
 	w.alive.Store(w.now().UnixNano())
+	// Without a deadline: one that is near shows as a server that does not answer in time.
+	ctx, cancel := undated(ctx)
+	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() { w.tickLoop(ctx) })
 	wg.Go(func() { w.redisLoop(ctx) })
@@ -138,6 +141,13 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 	wg.Wait()
 	w.putBack(context.WithoutCancel(ctx))
+}
+
+// undated is a context that ends with ctx, but does not tell when.
+func undated(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	return out, func() { stop(); cancel() }
 }
 
 // tell hands events on.
