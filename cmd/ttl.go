@@ -44,9 +44,16 @@ const ttlExample = `  herdscan ttl
   herdscan ttl --save cache-1.hs && herdscan ttl cache-1.hs cache-2.hs
   REDIS_URL=rediss://scan:secret@cache-1:6380 herdscan ttl --format json`
 
+// What --input takes.
+const (
+	inputAuto = "auto"
+	inputKeys = "keys"
+)
+
 type ttlOptions struct {
 	scan    scan.Options
 	urlFile string
+	input   string
 
 	group    string
 	prefixes []string
@@ -73,6 +80,7 @@ func newTTL(env Env) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return runTTL(c.Context(), env, o, args) },
 	}
 	f := c.Flags()
+	f.StringVar(&o.input, "input", inputAuto, "what a FILE is: `KIND` auto (by its content), or keys, a list of keys and expiries")
 	f.StringVar(&o.urlFile, "url-file", "", "read the URL of the server from the first line of `FILE`")
 	f.StringVar(&o.scan.Username, "user", "", "user `name`; the password comes from REDISCLI_AUTH or the URL")
 	f.StringVar(&o.scan.TLS.CA, "tls-ca", "", "`FILE` of the certificates to trust instead of the system's")
@@ -104,6 +112,7 @@ func newTTL(env Env) *cobra.Command {
 	f.IntVar(&o.top, "top", 10, "show so many `patterns`")
 	f.StringVar(&o.lang, "lang", "", "`language` of code snippets: "+strings.Join(report.Langs(), ", "))
 	f.BoolVar(&o.explainAccess, "explain-access", false, "list the commands sent and the ACL line that permits them, then stop")
+	_ = c.RegisterFlagCompletionFunc("input", cobra.FixedCompletions([]string{inputAuto, inputKeys}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(report.Langs(), cobra.ShellCompDirectiveNoFileComp))
 	o.out = addOutput(c, env)
 	return c
@@ -146,6 +155,9 @@ func (o *ttlOptions) analysis() (ttlhist.Options, error) {
 	var a ttlhist.Options
 	if err := o.out.check(); err != nil {
 		return a, err
+	}
+	if o.input != "" && o.input != inputAuto && o.input != inputKeys {
+		return a, fmt.Errorf("--input %s: there are auto and keys", o.input)
 	}
 	zone, err := time.LoadLocation(o.tz)
 	if err != nil {

@@ -313,3 +313,19 @@ func TestTTLReadTwice(t *testing.T) {
 	runner{}.run("ttl", "redis://"+s.Addr, "--save", b)
 	runner{}.run("ttl", a, b).want(t, exitFindings, s.Addr, "was read more than once")
 }
+
+// A list that looks like something else is read as a list if that is asked for.
+func TestTTLInputKeys(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	var b strings.Builder
+	b.WriteString("REDIS\tkey\tttl\n")
+	for i := range 50 {
+		fmt.Fprintf(&b, "x\tpage:%d\t3600\n", i)
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runner{}.run("ttl", file).want(t, exitError, "damaged RDB file")
+	runner{}.run("ttl", file, "--input", "keys", "--now", "1800000000").want(t, exitFindings, "50 keys read", "page:* expires as a herd")
+	runner{}.run("ttl", file, "--input", "rdb").want(t, exitError, "--input rdb: there are auto and keys")
+}

@@ -90,7 +90,7 @@ func readTwice(sources []ttlhist.Source) []string {
 
 // read reads one source: a server, a file, or a saved summary.
 func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReading {
-	if s.path != "" && s.path != "-" {
+	if s.path != "" && s.path != "-" && r.opts.input != inputKeys {
 		sum, err := loadSummary(s.path)
 		if err == nil {
 			return saved(s, sum)

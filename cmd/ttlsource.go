@@ -88,7 +88,7 @@ func (o *ttlOptions) open(ctx context.Context, env Env, s ttlSource, now time.Ti
 		opts.Progress = progress
 		return scan.OpenRedis(ctx, opts)
 	default:
-		return scan.OpenFile(ctx, s.path, scan.FileOptions{Now: now, Stdin: env.Stdin})
+		return scan.OpenFile(ctx, s.path, scan.FileOptions{Now: now, Stdin: env.Stdin, List: o.input == inputKeys})
 	}
 }
 

@@ -23,6 +23,8 @@ type FileOptions struct {
 	Stdin io.Reader
 	// TTLUnit is the unit of relative times in a list whose header does not name it; 0 to conclude it.
 	TTLUnit time.Duration
+	// List takes the file for a list of keys whatever its first bytes look like.
+	List bool
 	// SkipChecksum leaves the checksum of an RDB file unread, which saves the time of another core.
 	SkipChecksum bool
 }
@@ -113,7 +115,7 @@ func (s *FileSource) open(ctx context.Context) (keyReader, error) {
 	// Closing the file wakes a read that waits for a slow stream.
 	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
 	defer stop()
-	c, err := openContent(f)
+	c, err := openContent(f, s.opts.List)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -33,6 +33,7 @@ const (
 type content struct {
 	*bufio.Reader
 	kind   fileKind
+	list   bool   // said to be a list of keys
 	skip   int    // bytes before the dump: what a master sends to a replica
 	packed string // "gzip", "zstd" or ""
 	file   io.Closer
@@ -43,9 +44,9 @@ type content struct {
 func (c *content) Close() error { return c.file.Close() }
 
 // openContent uncompresses and recognises r, and takes it over: closing the
-// content closes r.
-func openContent(r io.ReadCloser) (*content, error) {
-	c := &content{file: r}
+// content closes r. A list is recognised by nothing but that it is said to be one.
+func openContent(r io.ReadCloser, list bool) (*content, error) {
+	c := &content{file: r, list: list}
 	if err := c.open(r); err != nil {
 		_ = c.Close() // the error that matters is the first
 		return nil, err
@@ -126,6 +127,10 @@ var unreadable = []struct{ magic, why string }{
 func (c *content) recognise(head []byte) error {
 	if len(head) == 0 {
 		return errors.New("the file is empty (0 bytes)")
+	}
+	if c.list {
+		c.kind = kindKeyList
+		return nil
 	}
 	if skip, ok := rdb.Start(head); ok {
 		c.kind, c.skip = kindRDB, skip

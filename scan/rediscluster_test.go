@@ -331,6 +331,10 @@ func TestSentinel(t *testing.T) {
 	checkProblem(t, err, scan.ProblemMaster, open1.Addr)
 	_, err = scan.OpenRedis(t.Context(), scan.Options{URL: "redis-sentinel://:pw@" + closed.Addr + "/cache"})
 	checkProblem(t, err, scan.ProblemPassword, closed.Addr)
+	for _, scheme := range []string{"redis://", "redis-cluster://"} {
+		_, err = scan.OpenRedis(t.Context(), scan.Options{URL: scheme + open1.Addr})
+		checkProblem(t, err, scan.ProblemSentinel, open1.Addr)
+	}
 
 	replica.Kill()
 	r := open(t, scan.Options{URL: "redis-sentinel://:pw@" + open1.Addr + "/cache"})

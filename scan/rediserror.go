@@ -35,6 +35,7 @@ const (
 	ProblemDatabase              // the database does not exist
 	ProblemMaster                // the sentinel knows no such master
 	ProblemNoCluster             // the server is not part of a cluster
+	ProblemSentinel              // the server is a Sentinel, which has no keys
 )
 
 // problemText has the sentence for each problem and the way out.
@@ -54,6 +55,7 @@ var problemText = map[Problem][2]string{
 	ProblemLoading:       {"the server is loading its data", "try again when it is done"},
 	ProblemMaster:        {"the sentinel knows no master of that name", "redis-sentinel://host:port/NAME: see sentinel monitor NAME in its configuration"},
 	ProblemNoCluster:     {"the server is not part of a cluster", "use redis:// instead of redis-cluster://"},
+	ProblemSentinel:      {"this is a Sentinel, which has no keys", "use redis-sentinel://host:port/NAME"},
 	ProblemDatabase:      {"the database does not exist", "choose another number after the / of the address"},
 }
 

@@ -219,6 +219,9 @@ func (n *node) open(ctx context.Context) error {
 	if err := n.loadInfo(ctx); err != nil {
 		return err
 	}
+	if n.info.Mode == "sentinel" {
+		return &ServerError{Addr: n.name, Problem: ProblemSentinel}
+	}
 	if n.info.Role == "master" && n.info.Replicas > 0 {
 		n.info.Warnings = append(n.info.Warnings, fmt.Sprintf(
 			"%s is a primary with replicas (%d): SCAN deletes expired keys that it meets there; a replica only hides them",

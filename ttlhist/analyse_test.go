@@ -399,3 +399,34 @@ func TestCommonBaseNeedsHalfOfTheKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestOriginalTTLsWithJitter knows TTLs that differ: a random part that is only
+// added, one around the TTL, and one that is too small to matter.
+func TestOriginalTTLsWithJitter(t *testing.T) {
+	const hour = time.Hour
+	for name, c := range map[string]struct {
+		from, to time.Duration
+		want     time.Duration
+		oneSided bool
+	}{
+		"an hour and up to a minute":     {hour, hour + time.Minute, hour, true},
+		"an hour and up to half an hour": {hour, hour + 26*time.Minute, hour, true},
+		"around an hour":                 {hour - 5*time.Minute, hour + 5*time.Minute, hour, false},
+		"a second less":                  {hour - time.Second, hour, hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h histogram
+			h.raise(secondLevel)
+			for ttl := c.from; ttl <= c.to; ttl += time.Second {
+				h.add(ttl.Milliseconds(), 1+uint64(ttl/time.Second)%7)
+			}
+			for range 2 * int(hour/c.from) {
+				h.add(c.to.Milliseconds(), 1)
+			}
+			ttl, j, ok := originalTTL(&h)
+			if !ok || ttl != c.want || j.OneSided != c.oneSided {
+				t.Errorf("TTL %v, jitter %+v, want %v", ttl, j, c.want)
+			}
+		})
+	}
+}

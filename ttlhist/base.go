@@ -44,9 +44,13 @@ func originalTTL(h *histogram) (ttl time.Duration, j comb.Jitter, ok bool) {
 	}
 	bins := h.sorted()
 	lo, hi := bins[0].At, bins[len(bins)-1].At
-	middle := time.Duration(lo+hi) / 2 * time.Millisecond
+	least, middle := time.Duration(lo)*time.Millisecond, time.Duration(lo+hi)/2*time.Millisecond
 	spread := time.Duration(hi-lo) * time.Millisecond
-	if spread <= 2*time.Second || spread <= middle/50 {
+	switch narrow := spread <= 2*time.Second; {
+	case !narrow && !isHuman(middle) && isHuman(least): // a random part is only ever added
+		ttl = snap(least)
+		return ttl, comb.Jitter{Fraction: spread.Seconds() / ttl.Seconds(), OneSided: true}, true
+	case narrow || spread <= middle/50:
 		most := bins[0]
 		for _, b := range bins {
 			if b.Count > most.Count {
@@ -59,11 +63,23 @@ func originalTTL(h *histogram) (ttl time.Duration, j comb.Jitter, ok bool) {
 	return ttl, comb.Jitter{Fraction: spread.Seconds() / 2 / ttl.Seconds()}, true
 }
 
-// snap returns the duration that a person wrote if d is nearly it.
-func snap(d time.Duration) time.Duration {
+// isHuman tells whether a person may have written d.
+func isHuman(d time.Duration) bool {
+	_, ok := human(d)
+	return ok
+}
+
+// human returns the duration that a person wrote if d is nearly it.
+func human(d time.Duration) (time.Duration, bool) {
 	nearest, off := comb.NearestHuman(d)
-	if off = off.Abs(); off <= 2*time.Second && off <= nearest/20 {
-		return nearest
+	off = off.Abs()
+	return nearest, off <= 2*time.Second && off <= nearest/20
+}
+
+// snap returns the duration that a person wrote if d is nearly it, else d.
+func snap(d time.Duration) time.Duration {
+	if written, ok := human(d); ok {
+		return written
 	}
 	return d
 }
