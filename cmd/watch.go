@@ -128,7 +128,6 @@ type watchRun struct {
 	shared   *scan.Claims // nil without --coordinate
 	view     watchView
 	began    time.Time
-	mysql    string // the database's address, "" for none
 }
 
 // A watchView shows what happens: on a screen or line by line.

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -17,8 +18,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"encoding/json"
 
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/scan/redistest"

@@ -46,6 +46,13 @@ func (c *Claims) Claim(ctx context.Context, key, holder string, window time.Dura
 	return mine, err
 }
 
+// Release gives up a claim that was made a moment ago, so that others can make it.
+func (c *Claims) Release(ctx context.Context, key string) error {
+	return c.do(ctx, key, func(ctx context.Context, client *redis.Client) error {
+		return client.Del(ctx, key).Err()
+	})
+}
+
 // Put stores a value for some time.
 func (c *Claims) Put(ctx context.Context, key string, value []byte, life time.Duration) error {
 	return c.do(ctx, key, func(ctx context.Context, client *redis.Client) error {

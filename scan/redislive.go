@@ -229,8 +229,9 @@ Watching sends besides, on one connection kept open:
   MONITOR             only with --monitor, for --sample-for at a time
 None of them is needed: what a user may not send is named, and the rest goes on.
   +config|get +psubscribe &__keyevent@*__:keymiss      (+config|set)      (+monitor)
-A Redis for --coordinate is written to: SET key NX PX, and GET and SET of what the last look found.
-  ACL SETUSER herdscan-claims on >PASSWORD ~herdscan:* -@all +ping +info +time +set +get
+A Redis for --coordinate is written to: SET key NX PX, DEL of it if the alert could not be sent,
+and GET and SET of what the last look found.
+  ACL SETUSER herdscan-claims on >PASSWORD ~herdscan:* -@all +ping +info +time +set +get +del
 `
 }
 

@@ -17,6 +17,8 @@ const claimTimeout = 1500 * time.Millisecond
 type Store interface {
 	// Claim sets key for the time of window, unless it is set, and reports whether it did.
 	Claim(ctx context.Context, key, holder string, window time.Duration) (bool, error)
+	// Release gives up a claim that was made a moment ago.
+	Release(ctx context.Context, key string) error
 }
 
 // Claims decide who of several watchers does a thing: the one that claims its
@@ -77,6 +79,20 @@ func (c *Claims) Claim(ctx context.Context, key string, window time.Duration) bo
 	case <-ctx.Done(): // a store may not keep to its deadline
 		c.fail(ctx.Err())
 		return true
+	}
+}
+
+// Release gives up a claim because what it stood for was not done: the next
+// one who wants to do it is to be let.
+func (c *Claims) Release(ctx context.Context, key string) {
+	c.drop(key)
+	if c.store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if err := c.store.Release(ctx, key); err != nil {
+		c.fail(err) // it ends with its window
 	}
 }
 

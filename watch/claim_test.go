@@ -183,6 +183,8 @@ func (s *slowStore) Claim(context.Context, string, string, time.Duration) (bool,
 	return false, nil
 }
 
+func (s *slowStore) Release(context.Context, string) error { return nil }
+
 // A store that is slower than the timeout holds no alert back, even if it
 // ignores its deadline and somebody else has the claim.
 func TestAlertGoesWhenStoreIsSlow(t *testing.T) {
@@ -247,6 +249,22 @@ func TestLongWindowSurvivesManyOthers(t *testing.T) {
 	c.pass(24 * time.Hour)
 	if !claims.Claim(t.Context(), day, 24*time.Hour) {
 		t.Error("the window is over, and the alert is still held")
+	}
+}
+
+// An alert that could not be sent is not held back the next time, whoever
+// sends it.
+func TestFailedAlertIsGivenUp(t *testing.T) {
+	server := redistest.Start(t)
+	broken := &hook{Server: httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))}
+	defer broken.Close()
+	h, c := newHook(t), newClock()
+	if _, err := replica(t, broken, sharedStore(t, server), c.now).Send(t.Context(), alert("session:*", rule.Warning)); err == nil {
+		t.Fatal("a webhook that is not there took the alert")
+	}
+	send(t, replica(t, h, sharedStore(t, server), c.now), alert("session:*", rule.Warning))
+	if h.count("session:*") != 1 {
+		t.Error("nobody sent the alert")
 	}
 }
 

@@ -141,8 +141,8 @@ func (n *Notifier) Send(ctx context.Context, e Event) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	if err = n.post(ctx, body); err != nil {
-		n.claims.drop(key) // it was not sent, so the next one is not a duplicate
+	if err = n.post(ctx, body); err != nil && !critical {
+		n.claims.Release(context.WithoutCancel(ctx), key) // it was not sent, so the next one is not a duplicate
 	}
 	return true, err
 }
