@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,11 @@ func TestHealthyRunRaisesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	shop := newShop(t, server)
+	server.Pipe(t, func(do func(...string)) { // sessions that were renewed at different times
+		for i := range 1000 {
+			do("SET", "session:"+itoa(i/500*1000+i%500), "v", "PX", itoa(5000+15*i))
+		}
+	})
 	shop.catalogue(4, 400, jittered(3*time.Second))
 	shop.hotKey(30, "price:42", 4*time.Second, 200*time.Millisecond, true)
 	shop.workers(2, func(_ int, c *conn) error { // counters of a fixed window
@@ -144,11 +150,12 @@ func TestHealthyRunRaisesNothing(t *testing.T) {
 		return err
 	})
 	shop.workers(2, func(i int, c *conn) error { // sessions, renewed at each access
-		_, err := c.do([]string{"SET", "session:" + itoa(i*1000+int(time.Now().UnixNano()/1000%500)), "v", "PX", "20000"})
+		_, err := c.do([]string{"SET", "session:" + itoa(i*1000+rand.IntN(500)), "v", "PX", "20000"})
 		shop.pause(5 * time.Millisecond)
 		return err
 	})
-	const long = 150 // looks at the counters, five a second
+	shop.pause(8 * time.Second) // until every session was renewed: what was just started is all written at once
+	const long = 150            // looks at the counters, five a second
 	w, l := watching(t, server, Options{Lead: time.Minute, EnableKeyMiss: true, Monitor: true, SampleFor: time.Second})
 	awaitState(t, w, func(s State) bool { return len(s.History) > long })
 	if alarms := l.alarms(); len(alarms) > 0 {

@@ -34,6 +34,8 @@ const (
 	settle = 30 * time.Second
 	// confirmLead is how long before a tooth some of its keys are asked again: they may have been written anew.
 	confirmLead = 3 * time.Second
+	// drift is how far the beginning of a tooth may move from look to look for it to be the same keys.
+	drift = time.Second
 	// stillPlanned is the share of a tooth's keys that must still have their deadline.
 	stillPlanned = 0.5
 )
@@ -44,6 +46,8 @@ type plan struct {
 	looks    int       // in how many it was seen
 	since    time.Time // when it was seen first, with about as many keys
 	missed   int       // looks since then that did not see it
+	origin   time.Time // when it began then
+	peak     uint64    // most keys that a look saw in it
 	log10p   float64
 	told     Stage // "" before anything
 	asked    bool  // whether its keys were asked again
@@ -163,7 +167,7 @@ func (s *schedule) teethOf(l Look) []*plan {
 			if t.To.Before(a.Now) {
 				continue
 			}
-			p := &plan{looks: 1, since: l.At, log10p: t.Log10P, Tooth: Tooth{
+			p := &plan{looks: 1, since: l.At, origin: t.From.Add(-l.Offset), peak: scaled(t.Keys, scale), log10p: t.Log10P, Tooth: Tooth{
 				Rule: f.Rule, Severity: f.Severity, Subject: f.Subject, Patterns: f.Patterns,
 				From: t.From.Add(-l.Offset), To: t.To.Add(-l.Offset),
 				Keys: scaled(t.Keys, scale), Busiest: scaled(t.Busiest, scale), Estimated: scale > 1, ReadAt: l.At,
@@ -206,7 +210,9 @@ func (p *plan) renew(f *plan) {
 	p.Subject, p.Patterns, p.From = subject, patterns, from
 	p.log10p, p.missed = min(p.log10p, f.log10p), 0
 	p.looks++
-	if f.Keys < keys/2 {
+	p.peak = max(p.peak, f.Keys)
+	if f.Keys < keys/2 || f.From.Sub(p.origin) > drift { // renewed keys move on, and their tooth with them
+		p.origin = f.From
 		p.since, p.looks = f.since, 1
 	}
 	if p.declined && f.From.After(from) {
@@ -216,14 +222,14 @@ func (p *plan) renew(f *plan) {
 
 // certain tells whether the tooth was seen well enough for an alert: in two
 // looks, and for a part of the time it had left when it was seen first, because
-// what was written just now may be renewed; in one look if there is no time for
-// another.
+// what was written just now may be renewed, and a tooth that loses keys from
+// look to look is; in one look if there is no time for another.
 func (s *schedule) certain(p *plan, now time.Time) bool {
-	const part = 5
+	const part, most = 5, 0.8
 	if p.From.Sub(now) < 2*s.gap {
 		return p.looks > 1 || p.log10p <= sure
 	}
-	return p.looks > 1 && now.Sub(p.since) >= p.From.Sub(p.since)/part
+	return p.looks > 1 && now.Sub(p.since) >= p.From.Sub(p.since)/part && float64(p.Keys) >= most*float64(p.peak)
 }
 
 func (p *plan) event(now time.Time, s Stage, text string) Event {
