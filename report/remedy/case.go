@@ -78,7 +78,7 @@ const (
 	manyKeys    = 5   // fewer are not spread: their readers are what is many
 	manyCopies  = 5   // fewer copies of one statement are no stampede
 	hotShare    = 0.1 // of the busiest second: less is lost among the others
-	fewMillis   = 10 * time.Millisecond
+	quick       = 10 * time.Millisecond
 	usualSpread = 0.15 // half-width of the TTL that is usual: 10 to 20 %
 	widest      = 0.5  // half-width at most: some keys live next to no time
 )

@@ -44,7 +44,7 @@ func (c Case) harmless() (why string, ok bool) {
 		return "", false
 	case c.Budget > 0 && peak <= c.Budget:
 		return fmt.Sprintf("its busiest second has %s, and %s are said to be borne", num(peak), rate(c.Budget, c.unit())), true
-	case c.Rebuild > 0 && c.slowest() <= fewMillis && peak*c.slowest().Seconds() < idle && c.AtOnce <= 2:
+	case c.Rebuild > 0 && c.slowest() <= quick && peak*c.slowest().Seconds() < idle && c.AtOnce <= 2:
 		return fmt.Sprintf("a value takes at most %s, so that even in the busiest second, with %s, less than one is computed at a time", secs(c.slowest()), num(peak)), true
 	default:
 		return "", false
