@@ -60,6 +60,6 @@ func ExplainWriteAccess(glob string) string {
 	}
 	b.WriteString("Before Redis 7.0 it computes the expiry from TIME and PTTL within one millisecond of the server's clock.\n")
 	b.WriteString("\nA user who may do no more (Redis 7.0 and later):\n  " + WriteACL(glob) + "\n")
-	b.WriteString("Redis 6 has no %R~* and no |subcommands: leave %R~* out, and write +object and +cluster.\n")
+	b.WriteString("Redis 6 has no %R~* and no |subcommands: write ~* instead of both key rules, +object and +cluster.\n")
 	return b.String()
 }
