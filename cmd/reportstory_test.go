@@ -65,6 +65,22 @@ func TestReportStory(t *testing.T) {
 			t.Errorf("%s: no picture", c.f.Subject)
 		}
 	}
+	for _, c := range []struct {
+		f        *report.Finding
+		first    string
+		useless  string
+		min, max float64 // of the busiest second with the first
+	}{{group, "ttl_jitter", "coalesce", 3, 40}, {hot, "coalesce", "ttl_jitter", 10, 14}} {
+		if len(c.f.Remedies) == 0 || c.f.Remedies[0].Name != c.first {
+			t.Fatalf("%s: the first remedy is not %s: %+v", c.f.Subject, c.first, c.f.Remedies)
+		}
+		if e := c.f.Remedies[0].Effect; e == nil || e.PeakAfter < c.min || e.PeakAfter > c.max {
+			t.Errorf("%s: predicted effect %+v, want %v to %v queries in the busiest second", c.f.Subject, e, c.min, c.max)
+		}
+		if !slices.ContainsFunc(c.f.Remedies, func(r report.Remedy) bool { return r.Name == c.useless && r.Helps == "no" }) {
+			t.Errorf("%s: it is not said that %s does not help", c.f.Subject, c.useless)
+		}
+	}
 	if !slices.ContainsFunc(group.Causes[0].For, func(s string) bool { return strings.Contains(s, "deploy") }) {
 		t.Errorf("the deploy is no reason for the group: %q", group.Causes[0].For)
 	}

@@ -55,7 +55,7 @@ func (c *Cause) reasons() []saying {
 	for _, r := range []struct {
 		head string
 		list []string
-	}{{"also for it: ", c.unsaid(c.For)}, {"against it: ", c.unsaid(c.Against)}} {
+	}{{"for it: ", c.unsaid(c.For)}, {"against it: ", c.unsaid(c.Against)}} {
 		if len(r.list) > 0 {
 			out = append(out, saying{true, r.head + strings.Join(r.list, "; ")})
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint"
 	"github.com/herdscan/herdscan/report/attribute"
-	"github.com/herdscan/herdscan/ttlhist"
 )
 
 // Incident is what "herdscan report" found in caches, query logs and files
@@ -48,11 +47,13 @@ func (r *Incident) Document(clock Clock) *Document {
 	if len(t.Lanes) > 1 {
 		d.Timeline = t
 	}
-	d.Findings = append(d.Findings, r.herds(res, clock)...)
+	herds, conflicts := r.herds(res, clock)
+	d.Findings = append(d.Findings, herds...)
 	if r.Lint != nil {
 		d.Findings = append(d.Findings, parts[len(parts)-1].Findings...)
 	}
 	d.Findings = append(d.Findings, r.sourceFindings(res)...)
+	d.Findings = append(d.Findings, uniqueFindings(conflicts)...)
 	slices.SortStableFunc(d.Findings, bySeverity)
 	d.Finish()
 	r.verdict(d, res)
@@ -112,8 +113,7 @@ func (r *TTL) name() string {
 
 // herds are the findings of the log and of the latest look at the caches, each
 // with what the attribution says of it.
-func (r *Incident) herds(res *attribute.Result, clock Clock) []Finding {
-	var out []Finding
+func (r *Incident) herds(res *attribute.Result, clock Clock) (out, conflicts []Finding) {
 	verdicts := map[[2]int]*attribute.Verdict{}
 	for i := range res.Verdicts {
 		v := &res.Verdicts[i]
@@ -124,6 +124,7 @@ func (r *Incident) herds(res *attribute.Result, clock Clock) []Finding {
 			f := r.Queries.finding(&r.Queries.Analysis.Findings[i], clock)
 			if v := verdicts[[2]int{-1, i}]; v != nil {
 				r.attributed(&f, v, res, clock)
+				conflicts = append(conflicts, r.advise(&f, v)...)
 			}
 			out = append(out, f)
 		}
@@ -135,7 +136,18 @@ func (r *Incident) herds(res *attribute.Result, clock Clock) []Finding {
 			if v := verdicts[[2]int{n - 1, i}]; v != nil {
 				r.attributed(&f, v, res, clock)
 			}
-			r.felt(&f, &k.Analysis.Findings[i], res)
+			r.felt(&f, i, res)
+			out = append(out, f)
+		}
+	}
+	return out, conflicts
+}
+
+// uniqueFindings drops those that were said before.
+func uniqueFindings(fs []Finding) []Finding {
+	var out []Finding
+	for _, f := range fs {
+		if !slices.ContainsFunc(out, func(o Finding) bool { return o.Fingerprint == f.Fingerprint }) {
 			out = append(out, f)
 		}
 	}
@@ -144,7 +156,9 @@ func (r *Incident) herds(res *attribute.Result, clock Clock) []Finding {
 
 // felt says what the query log tells of a herd of keys: which statements its
 // deaths send, and the TTL that the snapshot alone does not show.
-func (r *Incident) felt(f *Finding, keys *ttlhist.Finding, res *attribute.Result) {
+func (r *Incident) felt(f *Finding, i int, res *attribute.Result) {
+	a := r.Keys[len(r.Keys)-1].Analysis
+	keys := &a.Findings[i]
 	if keys.Herd == nil {
 		return
 	}
@@ -158,6 +172,11 @@ func (r *Incident) felt(f *Finding, keys *ttlhist.Finding, res *attribute.Result
 		if s.TTL > 0 && keys.Herd.Base.TTL == 0 {
 			line += fmt.Sprintf(", whose period tells a TTL of %s s", Seconds(s.TTL))
 			f.Details = slices.DeleteFunc(f.Details, func(d string) bool { return strings.HasPrefix(d, "The TTL can't be told") })
+			if f.Severity != rule.Note.String() {
+				c := TTLCase(a, keys, r.Lang)
+				c.TTL, c.TTLAtLeast = s.TTL, false
+				f.Advise(c)
+			}
 		}
 		f.Details = append(f.Details, line+".")
 	}

@@ -13,7 +13,8 @@ func Markdown(w io.Writer, d *Document, clock Clock) error {
 	b := bufio.NewWriter(w)
 	p := func(format string, args ...any) { fmt.Fprintf(b, format, args...) }
 	p("# herdscan %s: %s\n\n", d.Command, md(d.Verdict))
-	for _, c := range d.Coverage {
+	shown, rest := foldCoverage(d.Coverage)
+	for _, c := range shown {
 		p("- **%s** %s\n", md(c.Source), md(c.Text))
 		for _, e := range c.Errors {
 			p("  - not read: %s\n", md(e))
@@ -21,6 +22,9 @@ func Markdown(w io.Writer, d *Document, clock Clock) error {
 		for _, n := range c.Notes {
 			p("  - %s\n", md(n))
 		}
+	}
+	if rest != "" {
+		p("- %s\n", md(rest))
 	}
 	for _, g := range d.Graphs {
 		p("\n%s\n", fenced("text", g.render(graphWidth, clock)))

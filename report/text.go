@@ -131,7 +131,13 @@ func (t *textWriter) hanging(first, rest, text string) {
 }
 
 func (t *textWriter) coverage(cs []Coverage) {
-	for _, c := range cs {
+	shown, rest := foldCoverage(cs)
+	defer func() {
+		if rest != "" {
+			t.line(rest)
+		}
+	}()
+	for _, c := range shown {
 		t.hanging("", "  ", t.bold.Sprint(c.Source)+"   "+c.Text)
 		for _, e := range c.Errors {
 			t.hanging("  "+t.heads["error"].Sprint("not read")+": ", "    ", e)
