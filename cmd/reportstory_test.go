@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/herdscan/herdscan/fixtures"
 	"github.com/herdscan/herdscan/report"
@@ -40,6 +41,9 @@ func TestReportStory(t *testing.T) {
 	res := runner{}.run(append(args, log, keys, crontab)...)
 	res.want(t, exitFindings)
 	d := res.document(t)
+	if l := d.Timeline.Lanes[len(d.Timeline.Lanes)-1]; l.Kind != "events" || !d.Timeline.From.Add(time.Duration(l.At[0]*l.StepNS)).Equal(time.Date(2026, 11, 3, 10, 0, 4, 0, time.UTC)) {
+		t.Errorf("the deploy is drawn at step %d from %v", l.At[0], d.Timeline.From)
+	}
 	group, hot := combOf(t, d, "products"), combOf(t, d, "price_lists")
 	for _, c := range []struct {
 		f       *report.Finding

@@ -67,7 +67,7 @@ func (r *Incident) span() (from, to time.Time) {
 	for _, e := range r.Events {
 		widen(e.At, e.At)
 	}
-	return from, to.Add(time.Second)
+	return from.Truncate(time.Second), to.Add(time.Second)
 }
 
 func later(a, b time.Time) time.Time {
