@@ -71,7 +71,7 @@ func (in *reportInputs) unread(name string, err error) {
 // nothing notes a file that is readable and holds nothing for herdscan.
 func (in *reportInputs) nothing(name, why string) {
 	in.coverage = append(in.coverage, report.Coverage{
-		Source: sourceName(name), Kind: "unknown", Unit: "files", Read: 1, Total: 1, Complete: true, Errors: []string{}, Text: why,
+		Source: sourceName(name), Kind: "unknown", Unit: "files", Total: 1, Complete: true, Errors: []string{}, Text: why,
 	})
 }
 
