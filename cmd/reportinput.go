@@ -29,6 +29,7 @@ type reportInputs struct {
 	querySummaries []string // files of querylog --save
 	lint           []string // files and folders
 	coverage       []report.Coverage
+	server         serverSettings // of the Redis that the dumps are of, where a file tells
 
 	stdin     *bufio.Reader // of "-", looked at but not yet read
 	stdinName string        // tells lint what it is
@@ -124,6 +125,8 @@ func (in *reportInputs) add(kind inputKind, path string) {
 		in.keys = append(in.keys, ttlSource{path: path})
 	case isConfig:
 		in.lint = append(in.lint, path)
+	case isServer:
+		in.about(path)
 	case isUnreadable:
 		f, err := os.Open(path)
 		if err == nil {
@@ -147,6 +150,7 @@ const (
 	isLog
 	isKeys
 	isConfig
+	isServer
 	isUnreadable
 )
 
@@ -173,6 +177,9 @@ func contentKind(ctx context.Context, path string) inputKind {
 	}
 	if configured(ctx, path) {
 		return isConfig
+	}
+	if _, ok := readServerSettings(path); ok {
+		return isServer
 	}
 	if err == nil {
 		return isKeys

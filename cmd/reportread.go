@@ -195,7 +195,7 @@ func (k *keySnapshot) at() time.Time {
 func (r *reportRun) readKeys(ctx context.Context, in *reportInputs, out *report.Incident) {
 	opts := &ttlOptions{urlFile: r.o.urlFile}
 	opts.scan.Timeout, opts.scan.Duty = 5*time.Second, 0.5
-	run := &ttlRun{env: r.env, opts: opts, now: r.now}
+	run := &ttlRun{env: r.env, opts: opts, now: r.now, server: in.server}
 	run.env.Stdin = in.stdin
 	sets := &keySets{}
 	for _, snap := range r.snapshots(in, out) {

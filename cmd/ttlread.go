@@ -23,7 +23,8 @@ type ttlRun struct {
 	env      Env
 	opts     *ttlOptions
 	grouping ttlhist.Grouping
-	now      time.Time // --now; zero: each source's own time
+	now      time.Time      // --now; zero: each source's own time
+	server   serverSettings // of the server of dumps and lists; zero: not known
 	summary  *ttlhist.Summary
 	coverage []report.Coverage
 	notes    []string
@@ -107,6 +108,9 @@ func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReadi
 	if err != nil {
 		return unread(s, err)
 	}
+	if about.Policy == "" {
+		about.Policy, about.MaxMemory = r.server.policy, r.server.maxMemory
+	}
 	sum := &ttlhist.Summary{Grouping: r.grouping}
 	sum.Begin(about)
 	start := r.env.Now()
@@ -123,7 +127,7 @@ func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReadi
 	coverage, parts := describe(src, about, err, took)
 	sum.End(parts...)
 	out := &ttlReading{sum: sum, coverage: []report.Coverage{coverage}, notes: serverNotes(info)}
-	if about.Kind == "rdb" {
+	if about.Kind == "rdb" && about.Policy == "" {
 		out.notes = append(out.notes, "a dump does not tell its server's maxmemory-policy: whether locks and queues may be evicted (HS403) is not judged")
 	}
 	if live {
