@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -91,11 +92,11 @@ func (in *reportInputs) folder(ctx context.Context, dir string) {
 			others++
 			continue
 		}
-		switch kind := contentKind(ctx, path); kind {
-		case isKeySummary, isQuerySummary, isForeignSummary:
+		switch kind, list := dataKind(ctx, path); {
+		case kind == isKeySummary, kind == isQuerySummary, kind == isForeignSummary:
 			in.add(kind, path)
 			summaries++
-		case isLog, isKeys:
+		case kind == isLog, kind == isKeys, list && !configured(ctx, path):
 			data++
 		default:
 			others++
@@ -128,10 +129,9 @@ func (in *reportInputs) add(kind inputKind, path string) {
 	case isServer:
 		in.about(path)
 	case isUnreadable:
-		f, err := os.Open(path)
+		_, err := querylog.Recognise(querylog.FileSource(path))
 		if err == nil {
-			f.Close()
-			err = errors.New("it can't be uncompressed")
+			err = errors.New("it can't be read twice")
 		}
 		in.unread(path, err)
 	default:
@@ -157,23 +157,9 @@ const (
 // contentKind recognises a file by its content, what is told apart most surely
 // first.
 func contentKind(ctx context.Context, path string) inputKind {
-	head, err := os.Open(path)
-	if err != nil {
-		return isUnreadable
-	}
-	defer head.Close()
-	if kind := savedKind(head); kind != isNothing {
+	kind, list := dataKind(ctx, path)
+	if kind != isNothing {
 		return kind
-	}
-	switch ok, err := querylog.Recognise(querylog.FileSource(path)); {
-	case err != nil:
-		return isUnreadable
-	case ok:
-		return isLog
-	}
-	src, err := scan.OpenFile(ctx, path, scan.FileOptions{})
-	if err == nil && src.Kind() != "list" {
-		return isKeys
 	}
 	if configured(ctx, path) {
 		return isConfig
@@ -181,10 +167,39 @@ func contentKind(ctx context.Context, path string) inputKind {
 	if _, ok := readServerSettings(path); ok {
 		return isServer
 	}
-	if err == nil {
+	if list {
 		return isKeys
 	}
 	return isNothing
+}
+
+// dataKind recognises summaries, logs and dumps by their beginning. list says
+// that it may be a list of keys, which other text can look like.
+func dataKind(ctx context.Context, path string) (kind inputKind, list bool) {
+	head, err := os.Open(path)
+	if err != nil {
+		return isUnreadable, false
+	}
+	defer head.Close()
+	if kind := savedKind(head); kind != isNothing {
+		return kind, false
+	}
+	switch ok, err := querylog.Recognise(querylog.FileSource(path)); {
+	case err != nil:
+		return isUnreadable, false
+	case ok:
+		return isLog, false
+	}
+	// Any time will do: without one, a metadump would be read whole for its own.
+	src, err := scan.OpenFile(ctx, path, scan.FileOptions{Now: time.Unix(1, 0)})
+	switch {
+	case err != nil:
+		return isNothing, false
+	case src.Kind() != "list":
+		return isKeys, false
+	default:
+		return isNothing, true
+	}
 }
 
 // stdinHead is how much of standard input decides what it is.

@@ -20,7 +20,7 @@ import (
 // queryPile collects query logs. A slow log and a general log of one time tell
 // of the same statements, so they are kept apart until one is chosen.
 type queryPile struct {
-	slow, general querylog.Summary
+	slow, general *querylog.Summary // nil: none was read
 	seen          map[querySource]bool
 	notes         []string
 }
@@ -35,22 +35,37 @@ type querySource struct {
 
 // add puts a summary to its kind, unless all of it is there already.
 func (p *queryPile) add(name string, s *querylog.Summary) {
-	all := s.Coverage()
-	again := len(all) > 0 && !slices.ContainsFunc(all, func(c querylog.Coverage) bool { return !p.seen[identity(&c)] })
-	if again {
-		p.notes = append(p.notes, fmt.Sprintf("%s tells of what was read before: not counted twice", sourceName(name)))
-		return
-	}
+	all, again := s.Coverage(), 0
 	for i := range all {
-		p.seen[identity(&all[i])] = true
+		if id := identity(&all[i]); p.seen[id] {
+			again++
+		} else {
+			p.seen[id] = true
+		}
 	}
-	if len(all) > 0 && !slices.ContainsFunc(all, func(c querylog.Coverage) bool {
-		return c.Format != querylog.FormatGeneral && c.Format != querylog.FormatGeneralCSV
-	}) {
-		p.general.Merge(s)
+	switch {
+	case again > 0 && again == len(all):
+		p.notes = append(p.notes, sourceName(name)+" tells of what was read before: not counted twice")
 		return
+	case again > 0:
+		p.notes = append(p.notes, fmt.Sprintf("%s holds %s that was read before and can't be taken out of it: its statements count twice", sourceName(name), report.Count(again, "sources")))
 	}
-	p.slow.Merge(s)
+	kind := &p.slow
+	if len(all) > 0 && !slices.ContainsFunc(all, func(c querylog.Coverage) bool { return !c.Format.General() }) {
+		kind = &p.general
+	}
+	*kind = together(*kind, s)
+}
+
+// together merges two summaries, of which either may be nil.
+func together(a, b *querylog.Summary) *querylog.Summary {
+	switch {
+	case a == nil:
+		return b
+	case b != nil:
+		a.Merge(b)
+	}
+	return a
 }
 
 func identity(c *querylog.Coverage) querySource {
@@ -59,22 +74,29 @@ func identity(c *querylog.Coverage) querySource {
 
 // choose puts both kinds together, or leaves one of them out where they tell
 // of the same time: the slow log knows durations, so it is taken unless it
-// leaves out statements.
+// leaves out statements. nil: none was read.
 func (p *queryPile) choose() *querylog.Summary {
-	from, to := p.slow.Span()
-	gfrom, gto := p.general.Span()
-	slow, general := p.slow.Statements(), p.general.Statements()
-	switch {
-	case general == 0 || slow == 0 || to.Before(gfrom) || gto.Before(from):
-		p.slow.Merge(&p.general)
-		return &p.slow
-	case float64(slow) >= 0.9*float64(general):
-		p.notes = append(p.notes, leftOut(&p.general, "the slow log"))
-		return &p.slow
-	default:
-		p.notes = append(p.notes, leftOut(&p.slow, "the general log"))
-		return &p.general
+	if p.slow == nil || p.general == nil || !overlap(p.slow, p.general) {
+		return together(p.slow, p.general)
 	}
+	chosen, other, better := p.slow, p.general, "the slow log"
+	if float64(p.slow.Statements()) < 0.9*float64(p.general.Statements()) {
+		chosen, other, better = p.general, p.slow, "the general log"
+	}
+	p.notes = append(p.notes, leftOut(other, better))
+	for _, c := range other.Coverage() {
+		if c.Stopped != "" { // what could not be read is told, whatever becomes of the rest
+			chosen.Cover(c)
+		}
+	}
+	return chosen
+}
+
+// overlap tells whether two logs have statements of one time.
+func overlap(a, b *querylog.Summary) bool {
+	from, to := a.Span()
+	bfrom, bto := b.Span()
+	return a.Statements() > 0 && b.Statements() > 0 && !to.Before(bfrom) && !bto.Before(from)
 }
 
 func leftOut(s *querylog.Summary, better string) string {
@@ -115,7 +137,7 @@ func (r *reportRun) readQueries(ctx context.Context, in *reportInputs, out *repo
 	}
 	sum := pile.choose()
 	out.Notes = append(out.Notes, pile.notes...)
-	if len(sum.Coverage()) > 0 {
+	if sum != nil {
 		out.Queries = &report.QueryLog{
 			Version: version, Summary: sum, Analysis: r.analyseQueries(sum), Zone: r.zone, Top: r.o.top, Lang: r.o.lang,
 		}
@@ -143,8 +165,8 @@ func (r *reportRun) readLogs(ctx context.Context, in *reportInputs, pile *queryP
 		}
 		pile.add(kinds[general][0].Name, s) // what could not be read is in its coverage
 	}
-	for _, c := range missing.Coverage() {
-		pile.slow.Cover(c)
+	if len(missing.Coverage()) > 0 {
+		pile.slow = together(pile.slow, &missing)
 	}
 	return nil
 }

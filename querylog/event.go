@@ -118,6 +118,9 @@ const (
 	FormatGeneralCSV
 )
 
+// General reports whether it is a form of the general log.
+func (f Format) General() bool { return f == FormatGeneral || f == FormatGeneralCSV }
+
 // String returns the name used in reports: mysql-slow, mysql-general, ...
 func (f Format) String() string {
 	switch f {

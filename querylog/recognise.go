@@ -13,7 +13,8 @@ func Recognise(s Source) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	return !in.empty, in.Close()
+	_ = in.Close() // a damaged end shows when it is read
+	return !in.empty, nil
 }
 
 // IsGeneral reports whether a source begins like a general log.
@@ -23,5 +24,5 @@ func IsGeneral(s Source) bool {
 		return false
 	}
 	defer in.Close()
-	return in.format == FormatGeneral || in.format == FormatGeneralCSV
+	return in.format.General()
 }

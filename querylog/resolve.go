@@ -66,7 +66,7 @@ func (rs *resolver) eventOf(b *block, f Format, i int) *Event {
 		Has: hasOf(r.has), throttle: r.has&fThrottle != 0, own: r.has&fOwn != 0,
 	}
 	rs.time(e, r, f)
-	if f == FormatGeneral || f == FormatGeneralCSV {
+	if f.General() {
 		rs.general(e, r, b)
 	} else {
 		rs.slow(e, r, b)
@@ -270,7 +270,7 @@ func (rs *resolver) start(r *record, f Format) (int64, bool) {
 	}
 	rs.fine = rs.fine || r.has&fFine != 0
 	switch {
-	case f == FormatGeneral, f == FormatGeneralCSV:
+	case f.General():
 		return wall, r.has&fStamp != 0
 	case r.has&fRowStart != 0:
 		if rs.serverOf(r) == ServerMariaDB {
