@@ -239,6 +239,7 @@ func (r *reportRun) incident(ctx context.Context, in *reportInputs) (*report.Inc
 			return nil, err
 		}
 	}
+	out.Attribute()
 	return out, nil
 }
 

@@ -18,6 +18,10 @@ type saying struct {
 	text  string
 }
 
+// toldSuspects is how many suspects text and Markdown tell; JSON and HTML have
+// all of them.
+const toldSuspects = 3
+
 // sayings are what a finding says about its suspects, in words that text and
 // Markdown share.
 func (f *Finding) sayings() []saying {
@@ -27,6 +31,10 @@ func (f *Finding) sayings() []saying {
 	}
 	for i := range f.Causes {
 		c := &f.Causes[i]
+		if i == toldSuspects {
+			add(false, "Less likely: %s more.", Count(len(f.Causes)-i, "suspects"))
+			break
+		}
 		what := "Consistent with"
 		if i > 0 {
 			what = "Less likely"

@@ -29,7 +29,7 @@ func foldCoverage(cs []Coverage) (shown []Coverage, rest string) {
 	if folded == 0 {
 		return shown, ""
 	}
-	rest = fmt.Sprintf("and %s read whole:", Count(folded, "more sources"))
+	rest = fmt.Sprintf("and %s more, read whole:", Count(folded, "sources"))
 	for i, u := range units {
 		if i > 0 {
 			rest += ","

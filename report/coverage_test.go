@@ -16,7 +16,7 @@ func TestFoldCoverage(t *testing.T) {
 	if len(shown) != mostSources/2+1 || shown[len(shown)-1].Source != "s150" {
 		t.Errorf("%d sources are listed, the last %s", len(shown), shown[len(shown)-1].Source)
 	}
-	if want := "193 more sources read whole: 1,930 records"; !strings.Contains(rest, want) {
+	if want := "193 sources more, read whole: 1,930 records"; !strings.Contains(rest, want) {
 		t.Errorf("%q lacks %q", rest, want)
 	}
 	if shown, rest = foldCoverage(cs[:12]); len(shown) != 12 || rest != "" {

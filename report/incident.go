@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/herdscan/herdscan/comb/rule"
 	"github.com/herdscan/herdscan/cronlint"
 	"github.com/herdscan/herdscan/report/attribute"
+	"github.com/herdscan/herdscan/ttlhist"
 )
 
 // Incident is what "herdscan report" found in caches, query logs and files
@@ -25,62 +25,61 @@ type Incident struct {
 
 	Coverage []Coverage // of all but Queries and Lint, which tell their own
 	Notes    []string
+
+	causes *attribute.Result
 }
 
-// Document attributes each herd and writes all that was found.
+// Attribute weighs the causes of all herds. Call it once, when everything has
+// been read, before Document.
+func (r *Incident) Attribute() { r.causes = attribute.Attribute(r.evidence()) }
+
+// Document writes all that was found.
 func (r *Incident) Document(clock Clock) *Document {
 	d := New(r.Version, "report")
-	res := attribute.Attribute(r.evidence())
-	parts := r.parts(clock)
 	d.Coverage = append(d.Coverage, r.Coverage...)
-	for _, p := range parts {
-		d.Coverage = append(d.Coverage, p.Coverage...)
-		d.Graphs = append(d.Graphs, p.Graphs...)
-		d.Tables = append(d.Tables, p.Tables...)
-		d.Undecided = append(d.Undecided, p.Undecided...)
-		d.Notes = append(d.Notes, p.Notes...)
-		d.Base = cmp.Or(d.Base, p.Base)
+	if r.Queries != nil {
+		d.include(r.Queries.frame(clock))
 	}
-	d.Graphs = d.Graphs[:min(len(d.Graphs), maxGraphs)]
-	d.Notes = append(d.Notes, r.Notes...)
-	t := r.timeline()
-	if len(t.Lanes) > 1 {
-		d.Timeline = t
+	if n := len(r.Keys); n > 0 {
+		d.include(r.Keys[n-1].frame())
+		if n > 1 {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s of the caches at other times: used as evidence, the latest is judged", Count(n-1, "looks")))
+		}
 	}
-	herds, conflicts := r.herds(res, clock)
+	var files map[string]*cronlint.File
+	if r.Lint != nil {
+		files = sourceFiles(r.Lint.Result)
+	}
+	herds, conflicts := r.herds(files, clock)
 	d.Findings = append(d.Findings, herds...)
 	if r.Lint != nil {
-		d.Findings = append(d.Findings, parts[len(parts)-1].Findings...)
+		lint := r.Lint.Document(clock)
+		d.include(lint)
+		d.Findings, d.Base = append(d.Findings, lint.Findings...), lint.Base
 	}
-	d.Findings = append(d.Findings, r.sourceFindings(res)...)
+	d.Findings = append(d.Findings, sourceFindings(r.causes, files)...)
 	d.Findings = append(d.Findings, uniqueFindings(conflicts)...)
 	slices.SortStableFunc(d.Findings, bySeverity)
+	d.Graphs = d.Graphs[:min(len(d.Graphs), maxGraphs)]
+	d.Notes = append(d.Notes, r.Notes...)
+	if t := r.timeline(); len(t.Lanes) > 1 {
+		d.Timeline = t
+	}
 	d.Finish()
-	r.verdict(d, res)
+	r.verdict(d)
 	return d
 }
 
 // maxGraphs is how many graphs a terminal is shown.
 const maxGraphs = 2
 
-// parts are the documents of the sources; that of the files is the last. Of
-// the caches only the latest look is shown as graph and table.
-func (r *Incident) parts(clock Clock) []*Document {
-	var parts []*Document
-	if r.Queries != nil {
-		parts = append(parts, r.Queries.Document(clock))
-	}
-	if n := len(r.Keys); n > 0 {
-		parts = append(parts, r.Keys[n-1].Document(clock))
-		if n > 1 {
-			note := fmt.Sprintf("%s of the caches at other times: used as evidence, the latest is judged", Count(n-1, "looks"))
-			parts[len(parts)-1].Notes = append(parts[len(parts)-1].Notes, note)
-		}
-	}
-	if r.Lint != nil {
-		parts = append(parts, r.Lint.Document(clock))
-	}
-	return parts
+// include takes over what the document of one source says besides findings.
+func (d *Document) include(o *Document) {
+	d.Coverage = append(d.Coverage, o.Coverage...)
+	d.Graphs = append(d.Graphs, o.Graphs...)
+	d.Tables = append(d.Tables, o.Tables...)
+	d.Undecided = append(d.Undecided, o.Undecided...)
+	d.Notes = append(d.Notes, o.Notes...)
 }
 
 // evidence is what the attribution is given.
@@ -112,31 +111,37 @@ func (r *TTL) name() string {
 }
 
 // herds are the findings of the log and of the latest look at the caches, each
-// with what the attribution says of it.
-func (r *Incident) herds(res *attribute.Result, clock Clock) (out, conflicts []Finding) {
+// with what the attribution says of it, and the conflicts of their remedies with
+// the configuration.
+func (r *Incident) herds(files map[string]*cronlint.File, clock Clock) (out, conflicts []Finding) {
 	verdicts := map[[2]int]*attribute.Verdict{}
-	for i := range res.Verdicts {
-		v := &res.Verdicts[i]
+	for i := range r.causes.Verdicts {
+		v := &r.causes.Verdicts[i]
 		verdicts[[2]int{v.Cache, v.Finding}] = v
 	}
-	if r.Queries != nil {
-		for i := range r.Queries.Analysis.Findings {
-			f := r.Queries.finding(&r.Queries.Analysis.Findings[i], clock)
-			if v := verdicts[[2]int{-1, i}]; v != nil {
-				r.attributed(&f, v, res, clock)
-				conflicts = append(conflicts, r.advise(&f, v)...)
+	if q := r.Queries; q != nil {
+		for i := range q.Analysis.Findings {
+			f := q.finding(&q.Analysis.Findings[i], clock)
+			v := verdicts[[2]int{-1, i}]
+			if v != nil {
+				r.attributed(&f, v, files)
+				f.Chain = r.chain(&q.Analysis.Findings[i], v)
+				f.Timeline, f.Fold = r.picture(&q.Analysis.Findings[i], v)
 			}
+			conflicts = append(conflicts, r.advise(&f, i, v)...)
 			out = append(out, f)
 		}
 	}
 	if n := len(r.Keys); n > 0 {
 		k := r.Keys[n-1]
 		for i := range k.Analysis.Findings {
-			f := k.finding(&k.Analysis.Findings[i], clock)
+			keys := k.Analysis.Findings[i]
+			felt := r.felt(&keys)
+			f := k.finding(&keys, clock)
 			if v := verdicts[[2]int{n - 1, i}]; v != nil {
-				r.attributed(&f, v, res, clock)
+				r.attributed(&f, v, files)
 			}
-			r.felt(&f, i, res)
+			f.Details = append(f.Details, felt...)
 			out = append(out, f)
 		}
 	}
@@ -155,66 +160,54 @@ func uniqueFindings(fs []Finding) []Finding {
 }
 
 // felt says what the query log tells of a herd of keys: which statements its
-// deaths send, and the TTL that the snapshot alone does not show.
-func (r *Incident) felt(f *Finding, i int, res *attribute.Result) {
-	a := r.Keys[len(r.Keys)-1].Analysis
-	keys := &a.Findings[i]
+// deaths send. A TTL that the snapshot alone does not show goes into keys, which
+// is the caller's own.
+func (r *Incident) felt(keys *ttlhist.Finding) (lines []string) {
 	if keys.Herd == nil {
-		return
+		return nil
 	}
-	for i := range res.Verdicts {
-		v := &res.Verdicts[i]
+	for i := range r.causes.Verdicts {
+		v := &r.causes.Verdicts[i]
 		s := v.Best()
 		if v.Cache >= 0 || s.Cache != len(r.Keys)-1 || s.Kind != attribute.TTL || !slices.Contains(s.Patterns, keys.Subject) {
 			continue
 		}
-		line := "In the query log its deaths are the teeth of " + cut(r.subject(v), rowWidth)
+		lines = append(lines, fmt.Sprintf("In the query log its deaths are the teeth of %s.", cut(r.subject(v), rowWidth)))
 		if s.TTL > 0 && keys.Herd.Base.TTL == 0 {
-			line += fmt.Sprintf(", whose period tells a TTL of %s s", Seconds(s.TTL))
-			f.Details = slices.DeleteFunc(f.Details, func(d string) bool { return strings.HasPrefix(d, "The TTL can't be told") })
-			if f.Severity != rule.Note.String() {
-				c := TTLCase(a, keys, r.Lang)
-				c.TTL, c.TTLAtLeast = s.TTL, false
-				f.Advise(c)
-			}
+			keys.Herd = keys.Herd.WithTTL(s.TTL, ttlhist.PeriodOfQueries)
 		}
-		f.Details = append(f.Details, line+".")
 	}
+	return lines
 }
 
 // attributed puts a verdict into the finding it is about.
-func (r *Incident) attributed(f *Finding, v *attribute.Verdict, res *attribute.Result, clock Clock) {
+func (r *Incident) attributed(f *Finding, v *attribute.Verdict, files map[string]*cronlint.File) {
 	f.Causes, f.Cleared, f.Missing = nil, nil, nil
 	for i := range v.Suspects {
-		f.Causes = append(f.Causes, r.cause(&v.Suspects[i]))
+		f.Causes = append(f.Causes, causeOf(&v.Suspects[i], files))
 	}
 	for i := range v.Cleared {
-		f.Cleared = append(f.Cleared, r.cause(&v.Cleared[i]))
+		f.Cleared = append(f.Cleared, causeOf(&v.Cleared[i], files))
 	}
 	for _, m := range v.Missing {
 		f.Missing = append(f.Missing, Clean(m.Text))
 	}
-	f.Details = append(f.Details, verdictLines(v, res, r)...)
-	if v.Cache < 0 {
-		q := &r.Queries.Analysis.Findings[v.Finding]
-		f.Chain = r.chain(q, v)
-		f.Timeline, f.Fold = r.picture(q, v)
+	f.Details = append(f.Details, r.verdictLines(v)...)
+}
+
+func causeOf(s *attribute.Suspect, files map[string]*cronlint.File) Cause {
+	return Cause{
+		Kind: string(s.Kind), Score: s.Score, Why: trimStop(s.Why), RefutedBy: trimStop(s.RefutedBy),
+		Suspect: Clean(s.Name), For: cleanAll(s.For), Against: cleanAll(s.Against), Locations: lintLocations(s.Locations, files),
 	}
 }
 
-func (r *Incident) cause(s *attribute.Suspect) Cause {
-	c := Cause{
-		Kind: string(s.Kind), Score: s.Score, Why: trimStop(s.Why), RefutedBy: trimStop(s.RefutedBy),
-		Suspect: Clean(s.Name), For: cleanAll(s.For), Against: cleanAll(s.Against),
+func lintLocations(ls []cronlint.Location, files map[string]*cronlint.File) []Location {
+	var out []Location
+	for _, l := range ls {
+		out = append(out, lintLocation(l, files))
 	}
-	var files map[string]*cronlint.File
-	if r.Lint != nil {
-		files = sourceFiles(r.Lint.Result)
-	}
-	for _, l := range s.Locations {
-		c.Locations = append(c.Locations, lintLocation(l, files))
-	}
-	return c
+	return out
 }
 
 func cleanAll(texts []string) []string {
@@ -226,12 +219,10 @@ func cleanAll(texts []string) []string {
 }
 
 // verdictLines say how far to trust a verdict, and what is inside the herd.
-func verdictLines(v *attribute.Verdict, res *attribute.Result, r *Incident) []string {
+func (r *Incident) verdictLines(v *attribute.Verdict) []string {
 	var lines []string
-	if v.Same >= 0 && v.Same < len(res.Verdicts) {
-		if of := r.subject(&res.Verdicts[v.Same]); of != "" {
-			lines = append(lines, "Part of the same herd as "+cut(of, rowWidth)+".")
-		}
+	if v.Same >= 0 {
+		lines = append(lines, "Part of the same herd as "+cut(r.subject(&r.causes.Verdicts[v.Same]), rowWidth)+".")
 	}
 	for _, l := range v.Layers {
 		lines = append(lines, sentence(l.Why))
@@ -256,7 +247,7 @@ func (r *Incident) subject(v *attribute.Verdict) string {
 }
 
 // sourceFindings are the statements about the sources.
-func (r *Incident) sourceFindings(res *attribute.Result) []Finding {
+func sourceFindings(res *attribute.Result, files map[string]*cronlint.File) []Finding {
 	var out []Finding
 	seen := map[string]bool{}
 	for i := range res.Findings {
@@ -267,18 +258,10 @@ func (r *Incident) sourceFindings(res *attribute.Result) []Finding {
 			}
 			seen[key] = true
 		}
-		n := Finding{
+		out = append(out, Finding{
 			Rule: f.Rule, Severity: f.Severity.String(), Subject: Clean(f.Subject), Count: 1,
-			Message: Clean(f.Message), Fingerprint: f.Rule + "/" + Clean(f.Subject),
-		}
-		var files map[string]*cronlint.File
-		if r.Lint != nil {
-			files = sourceFiles(r.Lint.Result)
-		}
-		for _, l := range f.Locations {
-			n.Locations = append(n.Locations, lintLocation(l, files))
-		}
-		out = append(out, n)
+			Message: Clean(f.Message), Fingerprint: f.Rule + "/" + Clean(f.Subject), Locations: lintLocations(f.Locations, files),
+		})
 	}
 	return out
 }
@@ -293,14 +276,15 @@ func aboutWhat(f *attribute.Finding) string {
 }
 
 // verdict is the last word: the cause of the worst herd, or why there is none.
-func (r *Incident) verdict(d *Document, res *attribute.Result) {
+func (r *Incident) verdict(d *Document) {
+	res := r.causes
 	if d.Incomplete() && res.Outcome != attribute.Herd {
 		return // what Finish said of unread input stands
 	}
 	counts := d.Verdict
 	switch {
 	case res.Outcome == attribute.Herd:
-		if v := worst(res, r); v != nil {
+		if v := r.worst(); v != nil {
 			d.Verdict = fmt.Sprintf("%s; %s: %s", counts, cut(r.subject(v), rowWidth), inShort(v.Best()))
 		}
 	case res.Outcome == attribute.NothingGiven:
@@ -351,20 +335,22 @@ func inShort(s *attribute.Suspect) string {
 }
 
 // worst is the verdict of the most severe herd, the first of equals.
-func worst(res *attribute.Result, r *Incident) *attribute.Verdict {
+func (r *Incident) worst() *attribute.Verdict {
 	var best *attribute.Verdict
 	level := rule.Note
-	for i := range res.Verdicts {
-		v := &res.Verdicts[i]
-		s := rule.Note
-		if v.Cache >= 0 {
-			s = r.Keys[v.Cache].Analysis.Findings[v.Finding].Severity
-		} else {
-			s = r.Queries.Analysis.Findings[v.Finding].Severity
-		}
-		if best == nil || s > level {
+	for i := range r.causes.Verdicts {
+		v := &r.causes.Verdicts[i]
+		if s := r.severity(v); best == nil || s > level {
 			best, level = v, s
 		}
 	}
 	return best
+}
+
+// severity is that of the herd that a verdict is about.
+func (r *Incident) severity(v *attribute.Verdict) rule.Severity {
+	if v.Cache >= 0 {
+		return r.Keys[v.Cache].Analysis.Findings[v.Finding].Severity
+	}
+	return r.Queries.Analysis.Findings[v.Finding].Severity
 }

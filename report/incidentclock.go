@@ -263,13 +263,18 @@ func nearest(c *comb.Comb, at time.Time) time.Time {
 	return best.Add(time.Duration(math.Round(off.Seconds()/c.Period.Seconds())) * c.Period)
 }
 
-// chain is what happens around a tooth, in the order of time.
+// chain is what happens around a tooth, in the order of time: the herd and the
+// suspect that fits best, or the two that fit equally well.
 func (r *Incident) chain(f *querylog.Finding, v *attribute.Verdict) []Link {
 	if f.Comb == nil {
 		return nil
 	}
 	links := []Link{{0, cut(Clean(f.Subject), rowWidth), fmt.Sprintf("%s in %s", Count(uint64(math.Round(f.Comb.Height)), "queries"), Dur(f.Comb.Width))}}
-	for i := range v.Suspects {
+	best := 1
+	if v.Tied {
+		best = 2
+	}
+	for i := range v.Suspects[:min(best, len(v.Suspects))] {
 		s := &v.Suspects[i]
 		switch {
 		case s.Name == "" || s.LogAlone:

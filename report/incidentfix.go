@@ -8,57 +8,43 @@ import (
 	"github.com/herdscan/herdscan/querylog"
 	"github.com/herdscan/herdscan/report/attribute"
 	"github.com/herdscan/herdscan/report/remedy"
-	"github.com/herdscan/herdscan/ttlhist"
 )
 
-// advise weighs the remedies for the cause that all sources point at, with the
-// numbers of all of them. It returns the conflicts with the configuration seen.
-func (r *Incident) advise(f *Finding, v *attribute.Verdict) []Finding {
-	if f.Severity == rule.Note.String() {
+// advise weighs the remedies of finding i of the log, for the cause that all
+// sources point at and with the numbers of all of them. It returns the conflicts
+// with the configuration seen. v is nil for what has no cause.
+func (r *Incident) advise(f *Finding, i int, v *attribute.Verdict) []Finding {
+	q := r.Queries.Analysis.Findings[i]
+	switch {
+	case q.Severity < rule.Warning:
+		return nil
+	case v == nil:
+		f.Advise(QueryCase(&q, r.Lang))
 		return nil
 	}
-	return conflictsOf(f, f.Advise(r.remedyCase(v)))
+	return conflictsOf(f, f.Advise(r.remedyCase(q, v.Best())))
 }
 
-// remedyCase puts together what the sources tell of a herd.
-func (r *Incident) remedyCase(v *attribute.Verdict) remedy.Case {
-	s := v.Best()
-	var c remedy.Case
-	if v.Cache >= 0 {
-		k := r.Keys[v.Cache]
-		c = TTLCase(k.Analysis, &k.Analysis.Findings[v.Finding], r.Lang)
-	} else {
-		q := r.Queries.Analysis.Findings[v.Finding]
-		q.Causes = []querylog.Cause{{Kind: querylog.CauseKind(s.Kind)}}
-		c = QueryCase(&q, r.Lang)
+// remedyCase puts together what the sources tell of a herd in the log.
+func (r *Incident) remedyCase(q querylog.Finding, s *attribute.Suspect) remedy.Case {
+	kind := querylog.CauseKind(s.Kind)
+	if s.Kind == attribute.WarmUp {
+		kind = querylog.CauseTTL // its teeth are those of keys that die together
 	}
-	switch s.Kind {
-	case attribute.WarmUp:
+	q.Causes = []querylog.Cause{{Kind: kind}}
+	c := QueryCase(&q, r.Lang)
+	if s.Kind == attribute.WarmUp {
 		c.Kind = remedy.WarmUpJob
-	case attribute.TTL:
-		c.Kind = remedy.TTLHerd
 	}
 	if s.TTL > 0 {
-		c.TTL, c.TTLAtLeast = s.TTL, false
+		c.TTL = s.TTL
 	}
 	if s.Cache >= 0 && s.Cache < len(r.Keys) {
-		r.Keys[s.Cache].configured(&c)
-		c.Names = append(slices.Clone(c.Names), s.Patterns...)
+		configure(&c, r.Keys[s.Cache].Analysis)
+		c.Names = append(c.Names, s.Patterns...)
 	}
-	c.Deploy = slices.ContainsFunc(r.Events, func(e attribute.Event) bool {
-		return e.Kind == attribute.Deploy || e.Kind == attribute.Flush || e.Kind == attribute.Restart
-	})
+	c.Deploy = slices.ContainsFunc(r.Events, func(e attribute.Event) bool { return e.Kind != attribute.Outage })
 	return c
-}
-
-// configured adds what a look at a cache tells of its configuration.
-func (r *TTL) configured(c *remedy.Case) {
-	c.Policy = policyOf(r.Analysis)
-	for i := range r.Analysis.Groups {
-		if g := &r.Analysis.Groups[i]; g.Kind == ttlhist.LockKey && g.Keys > 0 {
-			c.LocksBesideBlobs, c.LockTTL = true, g.Base.TTL
-		}
-	}
 }
 
 // conflictsOf makes a finding of each remedy that the configuration works

@@ -27,6 +27,18 @@ type QueryLog struct {
 
 // Document writes the analysis' findings.
 func (q *QueryLog) Document(clock Clock) *Document {
+	d := q.frame(clock)
+	d.Findings = q.findings(clock)
+	if q.Hidden > 0 && len(d.Findings) == 0 {
+		d.Verdict = "nothing here matches; " + q.hidden()
+	}
+	d.Finish()
+	d.Next = q.next(d)
+	return d
+}
+
+// frame is all of the document but its findings.
+func (q *QueryLog) frame(clock Clock) *Document {
 	d := New(q.Version, "querylog")
 	a := q.Analysis
 	for i := range a.Coverage {
@@ -39,22 +51,30 @@ func (q *QueryLog) Document(clock Clock) *Document {
 	if t := q.table(); len(t.Rows) > 0 {
 		d.Tables = []Table{t}
 	}
-	for i := range a.Findings {
-		d.Findings = append(d.Findings, q.finding(&a.Findings[i], clock))
-	}
 	if a.Undecided != "" {
 		d.Undecided = []string{Clean(a.Undecided)}
 	}
 	if q.Hidden > 0 {
-		hidden := Count(q.Hidden, "findings") + " not shown: --query and --host leave them out"
-		d.Notes = append(d.Notes, hidden)
-		if len(d.Findings) == 0 {
-			d.Verdict = "nothing here matches; " + hidden
+		d.Notes = append(d.Notes, q.hidden())
+	}
+	return d
+}
+
+func (q *QueryLog) hidden() string {
+	return Count(q.Hidden, "findings") + " not shown: --query and --host leave them out"
+}
+
+// findings are those of the analysis, in its order, with their remedies.
+func (q *QueryLog) findings(clock Clock) []Finding {
+	out := []Finding{}
+	for i := range q.Analysis.Findings {
+		f := &q.Analysis.Findings[i]
+		out = append(out, q.finding(f, clock))
+		if f.Severity >= rule.Warning {
+			out[i].Advise(QueryCase(f, q.Lang))
 		}
 	}
-	d.Finish()
-	d.Next = q.next(d)
-	return d
+	return out
 }
 
 func (q *QueryLog) next(d *Document) []string {
@@ -266,9 +286,6 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 	}
 	if f.Fix.Text != "" {
 		out.Fix = queryFix(f)
-	}
-	if f.Severity >= rule.Warning {
-		out.Advise(QueryCase(f, q.Lang))
 	}
 	return out
 }

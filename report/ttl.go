@@ -25,6 +25,18 @@ type TTL struct {
 
 // Document writes the analysis' findings.
 func (r *TTL) Document(clock Clock) *Document {
+	d := r.frame()
+	for i := range r.Analysis.Findings {
+		d.Findings = append(d.Findings, r.finding(&r.Analysis.Findings[i], clock))
+	}
+	slices.SortStableFunc(d.Findings, bySeverity)
+	d.Finish()
+	d.Next = ttlNext(d)
+	return d
+}
+
+// frame is all of the document but its findings.
+func (r *TTL) frame() *Document {
 	d := New(r.Version, "ttl")
 	d.Coverage, d.Notes = r.Coverage, r.Notes
 	a := r.Analysis
@@ -33,10 +45,6 @@ func (r *TTL) Document(clock Clock) *Document {
 		d.Graphs = r.graphs(groups)
 		d.Tables = []Table{r.table(groups)}
 	}
-	for i := range a.Findings {
-		d.Findings = append(d.Findings, r.finding(&a.Findings[i], clock))
-	}
-	slices.SortStableFunc(d.Findings, bySeverity)
 	for _, u := range a.Undecided {
 		d.Undecided = append(d.Undecided, fmt.Sprintf("%s: %s", Clean(u.Pattern), u.Why))
 	}
@@ -45,8 +53,6 @@ func (r *TTL) Document(clock Clock) *Document {
 	}
 	d.Undecided = foldUndecided(d.Undecided)
 	d.Notes = slices.Concat(r.sampleNotes(), a.Folds, d.Notes)
-	d.Finish()
-	d.Next = ttlNext(d)
 	return d
 }
 
@@ -339,6 +345,9 @@ func (r *TTL) herdLines(f *ttlhist.Finding, h *ttlhist.Herd, clock Clock) []stri
 	if !h.BornFrom.IsZero() {
 		lines = append(lines, fmt.Sprintf("Born: %s keys were all written within %s at %s with a TTL of %s s (told by the %s).",
 			r.estimate(h.Largest.Keys), Dur(max(h.BornTo.Sub(h.BornFrom), time.Second).Round(100*time.Millisecond)), clock.Time(h.BornFrom), Seconds(h.Base.TTL), h.Base.From))
+	}
+	if h.Base.TTL == 0 && h.Base.AtLeast > 0 {
+		lines = append(lines, fmt.Sprintf("The TTL can't be told from this snapshot: it is at least %.0f s.", h.Base.AtLeast.Seconds()))
 	}
 	return append(lines, fmt.Sprintf("By chance as many would fall together with %s (%s).", Probability(h.Log10P), f.Confidence))
 }

@@ -24,21 +24,25 @@ func TTLCase(a *ttlhist.Analysis, f *ttlhist.Finding, lang string) remedy.Case {
 		Kind: remedy.TTLHerd, Lang: lang, Names: f.Patterns, Unit: "keys/s",
 		Peak: j.First.PeakBefore, Keys: float64(h.Largest.Keys) * all, Width: h.Largest.To.Sub(h.Largest.From),
 		TTL: j.TTL, TTLAtLeast: j.Assumed, Period: h.Spacing, UsualJitter: j.Try,
-		Policy: policyOf(a),
 	}
+	configure(&c, a)
 	if h.Pinned >= ttlhist.Minute {
 		c.PinnedTo = h.Pinned.String()
 	}
 	if h.Largest.Keys < fewKeys {
 		c.Kind, c.Keys, c.Peak = remedy.HotKey, 0, 0 // how many read them is not in a snapshot
 	}
+	return c
+}
+
+// configure adds what a look at a cache tells of its configuration.
+func configure(c *remedy.Case, a *ttlhist.Analysis) {
+	c.Policy = policyOf(a)
 	for i := range a.Groups {
 		if g := &a.Groups[i]; g.Kind == ttlhist.LockKey && g.Keys > 0 {
-			c.LocksBesideBlobs = true
-			c.LockTTL = g.Base.TTL
+			c.LocksBesideBlobs, c.LockTTL = true, g.Base.TTL
 		}
 	}
-	return c
 }
 
 // policyOf returns the eviction policy of the first source that evicts, "" if

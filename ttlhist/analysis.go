@@ -97,12 +97,13 @@ type TTLEvidence int
 
 // What a base TTL can be concluded from, weakest first.
 const (
-	NoEvidence     TTLEvidence = iota
-	LikelihoodFit              // the shape of the remaining times
-	LongestLeft                // a usual TTL just above the longest remaining time of many keys
-	SpacingOfTeeth             // the one usual TTL between the newest tooth and the next
-	LeftPlusIdle               // remaining plus idle time of keys not read since they were written
-	Original                   // the cache knows it (memcached)
+	NoEvidence      TTLEvidence = iota
+	LikelihoodFit               // the shape of the remaining times
+	LongestLeft                 // a usual TTL just above the longest remaining time of many keys
+	SpacingOfTeeth              // the one usual TTL between the newest tooth and the next
+	LeftPlusIdle                // remaining plus idle time of keys not read since they were written
+	PeriodOfQueries             // from outside: the database's queries for these keys come at this period
+	Original                    // the cache knows it (memcached)
 )
 
 // String names the evidence in a few words.
@@ -116,6 +117,8 @@ func (e TTLEvidence) String() string {
 		return "spacing of the teeth"
 	case LeftPlusIdle:
 		return "remaining plus idle time"
+	case PeriodOfQueries:
+		return "period of the queries for them"
 	case Original:
 		return "times of writing and expiry"
 	default:

@@ -57,11 +57,26 @@ func (a *analyser) herd(g *Group) *Herd {
 		}
 		h.Log10P = min(h.Log10P, t.Log10P)
 	}
+	h.bear()
+	h.Jitter = a.jitter(g, h)
+	return h
+}
+
+// bear concludes the births from the TTL.
+func (h *Herd) bear() {
 	if h.Base.TTL > 0 && h.Pinned == NotPinned { // a deadline set as a time of day says nothing about the birth
 		h.BornFrom, h.BornTo = h.Largest.From.Add(-h.Base.TTL), h.Largest.To.Add(-h.Base.TTL)
 	}
-	h.Jitter = a.jitter(g, h)
-	return h
+}
+
+// WithTTL returns the herd with a TTL that something else than the cache has
+// told, and the births that follow from it.
+func (h *Herd) WithTTL(ttl time.Duration, from TTLEvidence) *Herd {
+	out := *h
+	out.Base.TTL, out.Base.From = ttl, from
+	out.Jitter.TTL, out.Jitter.Assumed = ttl, false
+	out.bear()
+	return &out
 }
 
 // herdSeverity judges a herd by what its death does. Nothing is computed again
@@ -147,9 +162,6 @@ func (a *analyser) herdFacts(g *Group, h *Herd) []string {
 	var facts []string
 	if h.Spacing > 0 {
 		facts = append(facts, fmt.Sprintf("%d teeth, one each %s: something writes these keys at that interval", len(h.Teeth), seconds(h.Spacing)))
-	}
-	if h.Base.TTL == 0 && h.Base.AtLeast > 0 {
-		facts = append(facts, fmt.Sprintf("the TTL can't be told from this snapshot: it is at least %s", seconds(h.Base.AtLeast)))
 	}
 	if h.Pinned != NotPinned {
 		facts = append(facts, fmt.Sprintf("the deadlines sit on %s: they were set as a time of day, not as a time to live", h.Pinned))

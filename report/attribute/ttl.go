@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/herdscan/herdscan/comb"
 )
@@ -251,7 +252,7 @@ func (a *analyser) weighFit(s *subject, c *Suspect, k *keyGroup, ttl float64) {
 	if s.hot && k.WithTTL > 3 && f.nats < 2 {
 		return // one of these keys may be the hot one, whatever the others do
 	}
-	what := "expire in the tooth of"
+	who, what := fmt.Sprintf("%d of %d keys", f.keys, k.WithTTL), "expire in the tooth of"
 	if f.births {
 		what = "were written in the tooth of"
 	}
@@ -263,7 +264,10 @@ func (a *analyser) weighFit(s *subject, c *Suspect, k *keyGroup, ttl float64) {
 			what = "expire where the next tooth is due,"
 		}
 		c.fits = true
-		c.say(f.nats, "%d of %s %s %s", f.keys, plural(int(k.WithTTL), "key", "keys"), what, a.when(f.tooth))
+		if k.WithTTL == 1 {
+			who, what = "its key", strings.NewReplacer("expire ", "expires ", "were ", "was ").Replace(what)
+		}
+		c.say(f.nats, "%s %s %s", who, what, a.when(f.tooth))
 		if k.WithTTL > 1 && k.herds() {
 			c.say(3, "the cache shows them as a herd")
 		}

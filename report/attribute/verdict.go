@@ -159,11 +159,11 @@ func (c *Suspect) phrase() string {
 		}
 		return "an empty cache (" + name + ")"
 	case Cron:
-		return "the schedule" + spaced(name, "")
+		return "the schedule" + named(" ", name)
 	case ReplicaJob:
-		return "one job on every replica" + spaced(name, "")
+		return "one job on every replica" + named(": ", name)
 	case Retry:
-		return "attempts in step" + spaced(name, "")
+		return "attempts in step" + named(", by ", name)
 	case MissingKey:
 		return "rows that do not exist and whose absence is not cached"
 	}
@@ -181,11 +181,13 @@ func (c *Suspect) noun() string {
 	return strings.ReplaceAll(string(c.Kind), "_", " ")
 }
 
-func spaced(name, otherwise string) string {
+// named puts a name behind what joins it to the words before; "" where there is
+// none.
+func named(join, name string) string {
 	if name == "" {
-		return otherwise
+		return ""
 	}
-	return " " + name
+	return join + name
 }
 
 // refutation is the observation that would refute a suspect.
