@@ -167,10 +167,13 @@ func runWatch(ctx context.Context, env Env, o *watchOptions, args []string) erro
 // run watches until it is time to stop.
 func (r *watchRun) run(ctx context.Context, listener net.Listener) {
 	r.began = r.env.Now()
-	watching, stop := context.WithCancel(ctx)
+	until := ctx
 	if r.opts.runFor > 0 {
-		watching, stop = context.WithTimeout(ctx, r.opts.runFor)
+		var done func()
+		until, done = context.WithTimeout(ctx, r.opts.runFor)
+		defer done()
 	}
+	watching, stop := context.WithCancel(until)
 	defer stop()
 	var wg sync.WaitGroup
 	if listener != nil {
@@ -183,7 +186,7 @@ func (r *watchRun) run(ctx context.Context, listener net.Listener) {
 	if r.notifier != nil {
 		wg.Go(func() { r.notifier.Run(watching, r.notified) })
 	}
-	viewing, close := context.WithCancel(context.WithoutCancel(ctx))
+	viewing, endView := context.WithCancel(context.WithoutCancel(ctx))
 	var view sync.WaitGroup
 	view.Go(func() { r.view.run(viewing) })
 	if r.opts.once {
@@ -192,7 +195,7 @@ func (r *watchRun) run(ctx context.Context, listener net.Listener) {
 	r.watcher.Run(watching)
 	stop()
 	wg.Wait()
-	close()
+	endView()
 	view.Wait()
 }
 

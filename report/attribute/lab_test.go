@@ -3,12 +3,10 @@ package attribute
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -408,66 +406,5 @@ func checkNotWrong(t *testing.T, e Evidence, r *Result, id string, period float6
 		if best.Kind != labKind[id] && best.Kind != Unknown && !tied {
 			t.Errorf("%s: %s %q (%.1f; for %v, against %v), want %s", id, best.Kind, best.Name, best.Nats, best.For, best.Against, labKind[id])
 		}
-	}
-}
-
-// TestLabShow prints every verdict of every record, for people: set LAB=all or
-// LAB=S1.
-func TestLabShow(t *testing.T) {
-	only := os.Getenv("LAB")
-	if only == "" {
-		t.Skip("LAB is not set")
-	}
-	for _, dir := range labScenarios(t) {
-		if only != "all" && filepath.Base(dir) != only {
-			continue
-		}
-		truth := readTruth(t, dir)
-		fmt.Printf("\n######## %s healthy=%v\n", truth.Scenario, truth.Healthy)
-		for _, c := range truth.Combs {
-			fmt.Println("  truth:", c.ID, c.Period, c.Harmful)
-		}
-		lint := readLint(t, dir)
-		for _, log := range []string{"slow.log.gz", "general.log.gz"} {
-			for _, name := range []string{"dump.rdb", "memcached_metadump.txt", ""} {
-				e := Evidence{Log: readLog(t, filepath.Join(dir, log)), Lint: lint}
-				if name != "" {
-					path := filepath.Join(dir, name)
-					if _, err := os.Stat(path); err != nil {
-						continue
-					}
-					e.Caches = []Cache{readCache(t, path, epoch(truth.Snapshot.ServerTime))}
-				}
-				show(log+" "+name, e)
-			}
-		}
-	}
-}
-
-func show(name string, e Evidence) {
-	r := Attribute(e)
-	fmt.Printf("  == %s: %v: %s\n", name, r.Outcome, r.Why)
-	for _, v := range r.Verdicts {
-		subject := "cache"
-		if v.Cache < 0 {
-			f := e.Log.Findings[v.Finding]
-			subject = fmt.Sprint(f.Rule, " ", f.Severity, " ", f.Subject[:min(40, len(f.Subject))])
-		}
-		fmt.Printf("    %s same=%d tied=%v conf=%v doubts=%v\n", subject, v.Same, v.Tied, v.Confidence, v.Doubts)
-		for _, c := range v.Suspects {
-			fmt.Printf("       %-8s %5.1f %.2f %q\n            + %s\n            - %s\n", c.Kind, c.Nats, c.Score, c.Name, strings.Join(c.For, "; "), strings.Join(c.Against, "; "))
-		}
-		for _, c := range v.Cleared {
-			fmt.Printf("       cleared %s %.1f %q: %s\n", c.Kind, c.Nats, c.Name, strings.Join(c.Against, "; "))
-		}
-		for _, m := range v.Missing {
-			fmt.Printf("       missing %s\n", m.Text)
-		}
-		for _, l := range v.Layers {
-			fmt.Printf("       layer %+v\n", l)
-		}
-	}
-	for _, f := range r.Findings {
-		fmt.Printf("    %s %s\n", f.Rule, f.Message)
 	}
 }
