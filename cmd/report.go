@@ -50,11 +50,11 @@ const reportExample = `  herdscan report ttl.hs slow.hs deploy/
 
 type reportOptions struct {
 	redis, memcached []string
-	urlFile          string
+	server           ttlOptions // how the caches are reached
 	logs             []string
 	defaultsFile     string
 	events           []string
-	tz, server       string
+	tz, logServer    string
 	rate             float64
 	hosts            int
 	stdinName        string
@@ -75,12 +75,12 @@ func newReport(env Env) *cobra.Command {
 	f := c.Flags()
 	f.StringArrayVar(&o.redis, "redis", nil, "also scan the Redis at this `URL`; may be given several times")
 	f.StringArrayVar(&o.memcached, "memcached", nil, "also read the memcached at this `HOST[:PORT]`; may be given several times")
-	f.StringVar(&o.urlFile, "url-file", "", "also scan the server whose URL is the first line of `FILE`")
+	o.server.addConnection(f)
 	f.StringArrayVar(&o.logs, "log", nil, "also read this query log `FILE`; may be given several times")
 	f.StringVar(&o.defaultsFile, "defaults-file", "", "read the log tables of the MySQL that this option `FILE` names")
 	f.StringArrayVar(&o.events, "event", nil, "`KIND@TIME` of a deploy, flush, restart or outage; may be given several times")
 	f.StringVar(&o.tz, "tz", "Local", "time `zone` of times that name none, and of the wall clock that jobs follow")
-	f.StringVar(&o.server, "server", "", "who wrote the logs, if they do not say: `mysql` (Percona too), mariadb or tidb")
+	f.StringVar(&o.logServer, "server", "", "who wrote the logs, if they do not say: `mysql` (Percona too), mariadb or tidb")
 	f.Float64Var(&o.rate, "sample-rate", 0, "one of so `many` statements was logged, if the log does not say so itself")
 	f.StringVar(&o.stdinName, "stdin-filename", "", "the `name` that tells the format of standard input, such as crontab")
 	f.IntVar(&o.hosts, "hosts", 0, "`number` of machines that each crontab and timer is installed on; 0: not known")
@@ -128,7 +128,7 @@ func (o *reportOptions) parse(env Env) (*reportRun, error) {
 	if err := o.out.check(); err != nil {
 		return nil, err
 	}
-	q := &querylogOptions{tz: o.tz, server: o.server, rate: o.rate, lang: o.lang, defaultsFile: o.defaultsFile, out: o.out}
+	q := &querylogOptions{tz: o.tz, server: o.logServer, rate: o.rate, lang: o.lang, defaultsFile: o.defaultsFile, out: o.out}
 	query, err := q.parse(env)
 	if err != nil {
 		return nil, err
@@ -136,6 +136,9 @@ func (o *reportOptions) parse(env Env) (*reportRun, error) {
 	r := &reportRun{env: env, o: o, zone: query.zone, query: query}
 	if r.now, _, err = window(o.now, "", r.zone); err != nil {
 		return nil, fmt.Errorf("--now %s: not a time (RFC 3339, 2026-11-03 10:00, or Unix seconds)", o.now)
+	}
+	if o.server.scan.Timeout <= 0 {
+		return nil, fmt.Errorf("--timeout %s: it must be longer than 0", o.server.scan.Timeout)
 	}
 	if o.hosts < 0 || o.top < 0 {
 		return nil, errors.New("--hosts and --top can't be negative")
@@ -202,8 +205,8 @@ func (r *reportRun) inputs(ctx context.Context, args []string) (*reportInputs, e
 		}
 		in.keys = append(in.keys, s)
 	}
-	if r.o.urlFile != "" {
-		url, err := readSecret(r.o.urlFile)
+	if r.o.server.urlFile != "" {
+		url, err := readSecret(r.o.server.urlFile)
 		if err != nil {
 			return nil, fmt.Errorf("--url-file: %w", err)
 		}

@@ -215,9 +215,7 @@ func (k *keySnapshot) at() time.Time {
 // readKeys reads servers, dumps and lists, and saved summaries, and analyses
 // each set of snapshots that belong together.
 func (r *reportRun) readKeys(ctx context.Context, in *reportInputs, out *report.Incident) {
-	opts := &ttlOptions{urlFile: r.o.urlFile}
-	opts.scan.Timeout, opts.scan.Duty = 5*time.Second, 0.5
-	run := &ttlRun{env: r.env, opts: opts, now: r.now, server: in.server}
+	run := &ttlRun{env: r.env, opts: &r.o.server, now: r.now, server: in.server}
 	run.env.Stdin = in.stdin
 	sets := &keySets{}
 	for _, snap := range r.snapshots(in, out) {

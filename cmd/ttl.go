@@ -81,13 +81,7 @@ func newTTL(env Env) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&o.input, "input", inputAuto, "what a FILE is: `KIND` auto (by its content), or keys, a list of keys and expiries")
-	f.StringVar(&o.urlFile, "url-file", "", "read the URL of the server from the first line of `FILE`")
-	f.StringVar(&o.scan.Username, "user", "", "user `name`; the password comes from REDISCLI_AUTH or the URL")
-	f.StringVar(&o.scan.TLS.CA, "tls-ca", "", "`FILE` of the certificates to trust instead of the system's")
-	f.StringVar(&o.scan.TLS.Cert, "tls-cert", "", "`FILE` of the client's certificate")
-	f.StringVar(&o.scan.TLS.Key, "tls-key", "", "`FILE` of the client's key")
-	f.BoolVar(&o.scan.TLS.Insecure, "tls-insecure", false, "accept any certificate of the server")
-	f.DurationVar(&o.scan.Timeout, "timeout", 5*time.Second, "give up after this `time` without an answer")
+	o.addConnection(f)
 
 	f.BoolVar(&o.scan.Fast, "fast", false, "1,000 keys at once and no rests: quicker, and the server feels it")
 	f.Float64Var(&o.scan.Duty, "duty", 0.5, "`share` of the server's time that the scan may take, 0-1")
@@ -97,9 +91,7 @@ func newTTL(env Env) *cobra.Command {
 	f.Var((*share)(&o.scan.Sample), "sample", "read only this `share` of the keys, such as 1%")
 	f.Uint64Var(&o.scan.MaxKeys, "max-keys", 0, "sample so that about so many `keys` are read; 0: all")
 
-	f.StringVar(&o.group, "group", "", "group keys by the capture groups of this `regexp` instead of by pattern")
-	f.StringArrayVar(&o.prefixes, "prefix", nil, "put keys that begin with `PREFIX` into one group; may be given several times")
-	f.StringArrayVar(&o.kinds, "kind", nil, "what keys are for: `KIND=REGEXP` on the pattern, KIND one of cache, session, lock, queue, counter, data")
+	o.addGrouping(f)
 
 	f.StringVar(&o.save, "save", "", "write a summary to `FILE`, to be read again by ttl, many together")
 	f.BoolVar(&o.samples, "samples", false, "let --save keep a few whole keys of each pattern")

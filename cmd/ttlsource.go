@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/herdscan/herdscan/scan"
 )
 
@@ -24,6 +26,24 @@ func (s ttlSource) name() string {
 		return scan.Redact(s.url)
 	}
 	return sourceName(s.path)
+}
+
+// addConnection adds the flags that say how a server is reached.
+func (o *ttlOptions) addConnection(f *pflag.FlagSet) {
+	f.StringVar(&o.urlFile, "url-file", "", "read the URL of the server from the first line of `FILE`")
+	f.StringVar(&o.scan.Username, "user", "", "user `name`; the password comes from REDISCLI_AUTH or the URL")
+	f.StringVar(&o.scan.TLS.CA, "tls-ca", "", "`FILE` of the certificates to trust instead of the system's")
+	f.StringVar(&o.scan.TLS.Cert, "tls-cert", "", "`FILE` of the client's certificate")
+	f.StringVar(&o.scan.TLS.Key, "tls-key", "", "`FILE` of the client's key")
+	f.BoolVar(&o.scan.TLS.Insecure, "tls-insecure", false, "accept any certificate of the server")
+	f.DurationVar(&o.scan.Timeout, "timeout", 5*time.Second, "give up after this `time` without an answer")
+}
+
+// addGrouping adds the flags that say what keys belong together, and what for.
+func (o *ttlOptions) addGrouping(f *pflag.FlagSet) {
+	f.StringVar(&o.group, "group", "", "group keys by the capture groups of this `regexp` instead of by pattern")
+	f.StringArrayVar(&o.prefixes, "prefix", nil, "put keys that begin with `PREFIX` into one group; may be given several times")
+	f.StringArrayVar(&o.kinds, "kind", nil, "what keys are for: `KIND=REGEXP` on the pattern, KIND one of cache, session, lock, queue, counter, data")
 }
 
 // sources decides what to read: the arguments, else --url-file, else
