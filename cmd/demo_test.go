@@ -6,5 +6,5 @@ import "testing"
 func TestDemo(t *testing.T) {
 	runner{}.run("demo").want(t, exitClean,
 		"[HS401]", "[HS501]", "[HS110]", "session:* expires as a herd",
-		"keys of product:* that die together", "Cleared: ", "it fires every")
+		"consistent with product:*: keys with a TTL of 60m that die together", "Cleared: ", "it fires every")
 }

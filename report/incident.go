@@ -285,7 +285,7 @@ func (r *Incident) verdict(d *Document) {
 	switch {
 	case res.Outcome == attribute.Herd:
 		if v := r.worst(); v != nil {
-			d.Verdict = fmt.Sprintf("%s; %s: %s", counts, cut(r.subject(v), rowWidth), inShort(v.Best()))
+			d.Verdict = fmt.Sprintf("%s; %s: %s", counts, cut(r.subject(v), rowWidth), fits(v.Best()))
 		}
 	case res.Outcome == attribute.NothingGiven:
 	case d.Summary.Error+d.Summary.Warning+d.Summary.Note > 0:
@@ -298,40 +298,13 @@ func (r *Incident) verdict(d *Document) {
 	}
 }
 
-// inShort says in some words what a herd is consistent with.
-func inShort(s *attribute.Suspect) string {
-	name := cut(Clean(s.Name), messageWidth/2)
-	of := func(some, nameless string) string {
-		if name == "" {
-			return nameless
-		}
-		return fmt.Sprintf(some, name)
+// fits says what a herd is consistent with.
+func fits(s *attribute.Suspect) string {
+	c := causeOf(s, nil)
+	if s.Kind == attribute.Unknown {
+		return c.Why
 	}
-	what := ""
-	switch s.Kind {
-	case attribute.TTL:
-		what = of("keys of %s that die together", "cached values that die together")
-	case attribute.HotKey:
-		what = of("a hot key of %s that every reader rebuilds", "one hot key that every reader rebuilds")
-	case attribute.WarmUp:
-		what = of("%s, which writes keys with one TTL", "a job that writes keys with one TTL")
-	case attribute.ColdStart:
-		what = of("a cold cache after the %s", "a cold cache")
-	case attribute.Cron:
-		what = of("the schedule of %s", "a schedule")
-	case attribute.Retry:
-		what = of("retries in step by %s", "retries in step")
-	case attribute.ReplicaJob:
-		what = of("%s on every replica", "one job on every replica")
-	case attribute.MissingKey:
-		what = "rows that do not exist and whose absence is not cached"
-	default:
-		return "nothing that was given explains it"
-	}
-	if s.TTL > 0 {
-		what += fmt.Sprintf(" (TTL %s s)", Seconds(s.TTL))
-	}
-	return "consistent with " + what
+	return "consistent with " + c.plainWhy()
 }
 
 // worst is the verdict of the most severe herd, the first of equals.
