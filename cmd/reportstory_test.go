@@ -85,6 +85,11 @@ func TestReportStory(t *testing.T) {
 			t.Errorf("%s: it is not said that %s does not help", c.f.Subject, c.useless)
 		}
 	}
+	for i := range d.Findings {
+		if h := d.Findings[i].Herd; h != nil && (h.TTLNS != int64(fixtures.IncidentTTL) || h.BornFrom == nil) {
+			t.Errorf("%s: the log's TTL is not in the herd of the cache: %+v", d.Findings[i].Subject, h)
+		}
+	}
 	if !slices.ContainsFunc(group.Causes[0].For, func(s string) bool { return strings.Contains(s, "deploy") }) {
 		t.Errorf("the deploy is no reason for the group: %q", group.Causes[0].For)
 	}

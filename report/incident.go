@@ -136,12 +136,14 @@ func (r *Incident) herds(files map[string]*cronlint.File, clock Clock) (out, con
 		k := r.Keys[n-1]
 		for i := range k.Analysis.Findings {
 			keys := k.Analysis.Findings[i]
-			felt := r.felt(&keys)
+			v := verdicts[[2]int{n - 1, i}]
+			if v != nil {
+				r.felt(&keys, v)
+			}
 			f := k.finding(&keys, clock)
-			if v := verdicts[[2]int{n - 1, i}]; v != nil {
+			if v != nil {
 				r.attributed(&f, v, files)
 			}
-			f.Details = append(f.Details, felt...)
 			out = append(out, f)
 		}
 	}
@@ -159,25 +161,13 @@ func uniqueFindings(fs []Finding) []Finding {
 	return out
 }
 
-// felt says what the query log tells of a herd of keys: which statements its
-// deaths send. A TTL that the snapshot alone does not show goes into keys, which
-// is the caller's own.
-func (r *Incident) felt(keys *ttlhist.Finding) (lines []string) {
-	if keys.Herd == nil {
-		return nil
+// felt gives a herd of keys the TTL that the snapshot alone does not show, where
+// the query log tells it. keys is the caller's own.
+func (r *Incident) felt(keys *ttlhist.Finding, v *attribute.Verdict) {
+	inLog := v.Same >= 0 && r.causes.Verdicts[v.Same].Cache < 0
+	if ttl := v.Best().TTL; inLog && ttl > 0 && keys.Herd != nil && keys.Herd.Base.TTL == 0 {
+		keys.Herd = keys.Herd.WithTTL(ttl, ttlhist.PeriodOfQueries)
 	}
-	for i := range r.causes.Verdicts {
-		v := &r.causes.Verdicts[i]
-		s := v.Best()
-		if v.Cache >= 0 || s.Cache != len(r.Keys)-1 || s.Kind != attribute.TTL || !slices.Contains(s.Patterns, keys.Subject) {
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("In the query log its deaths are the teeth of %s.", cut(r.subject(v), rowWidth)))
-		if s.TTL > 0 && keys.Herd.Base.TTL == 0 {
-			keys.Herd = keys.Herd.WithTTL(s.TTL, ttlhist.PeriodOfQueries)
-		}
-	}
-	return lines
 }
 
 // attributed puts a verdict into the finding it is about.
