@@ -160,7 +160,7 @@ func (s *scanner) run() {
 				s.prev = tSemicolon
 			}
 		case cHash:
-			s.lineComment()
+			s.lineComment(1)
 		case cMinus:
 			s.minus()
 		case cSlash:

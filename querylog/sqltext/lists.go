@@ -1,6 +1,9 @@
 package sqltext
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // openParen begins a group, or reads a whole list of plain values at once.
 func (s *scanner) openParen() {
@@ -126,49 +129,51 @@ func listEnd(sql []byte, i int) int {
 	if end := skipNumbers(sql, i); end > i && end < len(sql) && sql[end] == ')' {
 		return end
 	}
-	value := false // the last thing was a value
-	for i < len(sql) {
-		c := sql[i]
-		end := i + 1
-		switch {
-		case c <= ' ':
-			i++
-			continue
-		case c == ')' && value:
+	for {
+		i = skipSpace(sql, i)
+		if i = plainValue(sql, i); i < 0 {
+			return -1
+		}
+		i = skipSpace(sql, i)
+		if i == len(sql) {
+			return -1
+		}
+		switch sql[i] {
+		case ')':
 			return i
-		case c == ',' && value:
-			value = false
+		case ',':
 			i++
-			continue
-		case value:
-			return -1
-		case c == '-' && end < len(sql) && isDigit(sql[end]):
-			end = valueEnd(sql, end)
-		case isDigit(c):
-			end = valueEnd(sql, i)
-		case c == '\'' || c == '"':
-			closed := false
-			if end, closed = stringEnd(sql, i, c); !closed {
-				return -1
-			}
-		case c == '?':
 		default:
-			end = nullEnd(sql, i)
-		}
-		if end < 0 {
 			return -1
 		}
-		value = true
-		i = end
 	}
-	return -1
+}
+
+// plainValue returns the end of the plain value at i, or -1.
+func plainValue(sql []byte, i int) int {
+	if i >= len(sql) {
+		return -1
+	}
+	switch c := sql[i]; {
+	case isDigit(c):
+		return valueEnd(sql, i)
+	case c == '\'' || c == '"':
+		end, closed := stringEnd(sql, i, c)
+		if !closed {
+			return -1
+		}
+		return end
+	case c == '-' && i+1 < len(sql) && isDigit(sql[i+1]):
+		return valueEnd(sql, i+1)
+	case c == '?':
+		return i + 1
+	}
+	return nullEnd(sql, i)
 }
 
 // valueEnd returns the end of the decimal number at i, or -1 if it is no number.
 func valueEnd(sql []byte, i int) int {
-	for i < len(sql) && isDigit(sql[i]) {
-		i++
-	}
+	i = digitsEnd(sql, i)
 	if i < len(sql) && sql[i] == '.' {
 		i = fraction(sql, i)
 	} else if i < len(sql) && sql[i]|0x20 == 'e' {
@@ -200,20 +205,13 @@ func nullEnd(sql []byte, i int) int {
 // skipNumbers returns the end of a run of digits, commas, dots and white
 // space, eight bytes at a time.
 func skipNumbers(sql []byte, i int) int {
-	const (
-		ones = 0x0101010101010101
-		low  = 0x7f * ones
-		high = 0x80 * ones
-	)
 	for i+8 <= len(sql) {
 		x := binary.LittleEndian.Uint64(sql[i:])
-		d := x ^ '0'*ones // digits become 0..9
 		c := x ^ ','*ones
 		s := x ^ ' '*ones
-		notDigit := (d&low + (0x7f-9)*ones) | d
-		notComma := (c&low + low) | c
-		notSpace := (s&low + low) | s
-		if notDigit&notComma&notSpace&high != 0 {
+		comma := ^((c&low + low) | c)
+		space := ^((s&low + low) | s)
+		if (isDigits(x)|comma|space)&high != high {
 			break
 		}
 		i += 8
@@ -293,10 +291,9 @@ func skipParens(sql []byte, i int) (end int, open bool) {
 
 // commentEnd returns the position after the next */, or -1.
 func commentEnd(sql []byte, i int) int {
-	for ; i+1 < len(sql); i++ {
-		if sql[i] == '*' && sql[i+1] == '/' {
-			return i + 2
-		}
+	n := bytes.Index(sql[min(i, len(sql)):], []byte("*/"))
+	if n < 0 {
+		return -1
 	}
-	return -1
+	return i + n + 2
 }

@@ -5,6 +5,37 @@ import (
 	"math/bits"
 )
 
+// Eight bytes are looked at as one word; see Warren, Hacker's Delight, chapter 6.
+const (
+	ones = 0x0101010101010101
+	low  = 0x7f * ones
+	high = 0x80 * ones
+)
+
+// isZero sets the high bit of the lowest byte of x that is zero; what it sets
+// above that one, or in other bits, means nothing.
+func isZero(x uint64) uint64 { return (x - ones) &^ x }
+
+// isDigits sets the high bit of each byte of x that is a digit.
+func isDigits(x uint64) uint64 {
+	x ^= '0' * ones // digits become 0..9
+	return ^((x&low + (0x7f-9)*ones) | x) & high
+}
+
+// digitsEnd returns the end of the digits at i.
+func digitsEnd(sql []byte, i int) int {
+	for i+8 <= len(sql) {
+		if other := isDigits(binary.LittleEndian.Uint64(sql[i:])) ^ high; other != 0 {
+			return i + bits.TrailingZeros64(other)/8
+		}
+		i += 8
+	}
+	for i < len(sql) && isDigit(sql[i]) {
+		i++
+	}
+	return i
+}
+
 // literal writes one ? for the literal sql[from:to].
 func (s *scanner) literal(from, to int, str bool) {
 	s.lits = append(s.lits, s.sql[from:to]...)
@@ -44,12 +75,16 @@ func (s *scanner) number() {
 	} else if i < len(sql) && sql[i] == '.' && s.prev != tDot {
 		i = fraction(sql, i)
 	}
-	at, kind := len(s.lits), number
-	if s.prev == tDot || plainNumber(sql, s.i) != i {
-		kind = fixed
+	from, at, kind := s.i, len(s.lits), fixed
+	switch {
+	case s.prev == tDot:
+	case plainNumber(sql, from) == i:
+		kind = number
+	case i > from+2 && sql[from+1] == 'x':
+		kind = hexadecimal
 	}
-	s.literal(s.i, i, false)
-	s.vary(kind, s.i, i, at)
+	s.literal(from, i, false)
+	s.vary(kind, from, i, at)
 	s.i = i
 }
 
@@ -130,16 +165,10 @@ func stringEnd(sql []byte, i int, q byte) (end int, closed bool) {
 // skipText returns the place of the next quote q or backslash, or the end,
 // eight bytes at a time.
 func skipText(sql []byte, i int, q byte) int {
-	const (
-		ones = 0x0101010101010101
-		high = 0x80 * ones
-	)
 	quotes := uint64(q) * ones
 	for i+8 <= len(sql) {
 		x := binary.LittleEndian.Uint64(sql[i:])
-		a, b := x^quotes, x^'\\'*ones
-		// The lowest bit set is that of the first zero byte of a or b.
-		if found := ((a-ones)&^a | (b-ones)&^b) & high; found != 0 {
+		if found := (isZero(x^quotes) | isZero(x^'\\'*ones)) & high; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 		i += 8
@@ -154,7 +183,7 @@ func skipText(sql []byte, i int, q byte) int {
 func (s *scanner) minus() {
 	sql, i := s.sql, s.i
 	if i+1 < len(sql) && sql[i+1] == '-' && (i+2 == len(sql) || sql[i+2] <= ' ') {
-		s.lineComment()
+		s.lineComment(len("-- "))
 		return
 	}
 	if s.signHere() {

@@ -1,9 +1,34 @@
 package sqltext
 
-func (s *scanner) lineComment() {
-	for s.i < len(s.sql) && s.sql[s.i] != '\n' {
-		s.i++
+import "bytes"
+
+// lineComment skips a comment whose mark has n bytes, up to the end of the line.
+func (s *scanner) lineComment(n int) {
+	from := s.i + n
+	if from > len(s.sql) {
+		s.i = len(s.sql)
+		return
 	}
+	if s.sql[from-1] == '\n' {
+		s.i = from
+		return
+	}
+	s.i = lineEnd(s.sql, from)
+	s.vary(remark, from, s.i, len(s.lits))
+}
+
+// lineEnd returns the place of the next line break, or the end.
+func lineEnd(sql []byte, i int) int {
+	if n := bytes.IndexByte(sql[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(sql)
+}
+
+// executable says whether the comment whose inside begins at i is read by the
+// server: /*! ... */, /*M! ... */.
+func executable(sql []byte, i int) bool {
+	return i < len(sql) && (sql[i] == '!' || sql[i] == 'M' && i+1 < len(sql) && sql[i+1] == '!')
 }
 
 // slash reads a comment or a division.
@@ -14,7 +39,7 @@ func (s *scanner) slash() {
 		return
 	}
 	j := i + 2
-	if j < len(sql) && (sql[j] == '!' || sql[j] == 'M' && j+1 < len(sql) && sql[j+1] == '!') {
+	if executable(sql, j) {
 		for j < len(sql) && (sql[j] == '!' || sql[j] == 'M' || isDigit(sql[j])) {
 			j++
 		}
@@ -22,14 +47,12 @@ func (s *scanner) slash() {
 		s.i = j
 		return
 	}
-	for ; j+1 < len(sql); j++ {
-		if sql[j] == '*' && sql[j+1] == '/' {
-			s.i = j + 2
-			return
-		}
+	if s.i = commentEnd(sql, j); s.i < 0 {
+		s.open = true
+		s.i = len(sql)
+		return
 	}
-	s.open = true
-	s.i = len(sql)
+	s.vary(comment, j, s.i, len(s.lits))
 }
 
 // operator copies one operator.

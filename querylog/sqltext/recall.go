@@ -16,12 +16,15 @@ import (
 type kind uint8
 
 const (
-	fixed  kind = iota // nothing but what stood there
-	number             // digits, perhaps with a dot among them
-	quoted             // a string
-	listed             // plain values up to a closing parenthesis
-	rows               // further rows of VALUES, perhaps none
-	last               // the end of the statement
+	fixed       kind = iota // nothing but what stood there
+	number                  // digits, perhaps with a dot among them
+	hexadecimal             // 0x and digits
+	quoted                  // a string
+	listed                  // plain values up to a closing parenthesis
+	rows                    // further rows of VALUES, perhaps none
+	comment                 // what follows /* up to and with */
+	remark                  // what follows # or -- up to the end of the line
+	last                    // the end of the statement
 )
 
 // variable is a place of a statement in which other values may stand.
@@ -41,14 +44,24 @@ func (s *scanner) vary(k kind, from, to, at int) {
 // plainNumber returns the end of a number at i that is nothing but digits and
 // at most one dot, and has no letter behind it; else -1.
 func plainNumber(sql []byte, i int) int {
-	for i < len(sql) && isDigit(sql[i]) {
-		i++
-	}
+	i = digitsEnd(sql, i)
 	if i < len(sql) && sql[i] == '.' {
-		for i++; i < len(sql) && isDigit(sql[i]); i++ {
-		}
+		i = digitsEnd(sql, i+1)
 	}
 	if i < len(sql) && (lowerWord[sql[i]] != 0 || sql[i] == '.') {
+		return -1
+	}
+	return i
+}
+
+// hexEnd returns the end of the number 0x... at i, or -1.
+func hexEnd(sql []byte, i int) int {
+	if i+2 >= len(sql) || sql[i] != '0' || sql[i+1] != 'x' || !isHex(sql[i+2]) {
+		return -1
+	}
+	for i += 3; i < len(sql) && isHex(sql[i]); i++ {
+	}
+	if i < len(sql) && lowerWord[sql[i]] != 0 {
 		return -1
 	}
 	return i
@@ -64,6 +77,9 @@ const (
 	missesKept   = 16   // one of so many
 )
 
+// maxIndexed is how many bytes of a statement tell where its pattern is kept.
+const maxIndexed = 64
+
 // patterns are the statements that were seen lately, by their first bytes.
 type patterns struct {
 	sets         *[patternSets][patternWays]*pattern
@@ -75,6 +91,7 @@ type pattern struct {
 	shape uint64
 	fold  bool
 	text  []byte // the fixed bytes, one after the other
+	tail  []byte // those of them that end the statement
 	lits  []byte // the literals among them
 	parts []part
 }
@@ -85,9 +102,32 @@ type part struct {
 	text, lits int32
 }
 
+// setOf hashes the beginning of a statement up to the first thing that may be
+// a value, so that statements of one shape are found in one place, and few
+// others there. Leading comments do not count.
 func setOf(sql []byte) uint64 {
-	a, b := binary.LittleEndian.Uint64(sql), binary.LittleEndian.Uint64(sql[8:])
-	return (a*0x9E3779B97F4A7C15 ^ b) * 0xC2B2AE3D27D4EB4F >> 55
+	var h uint64
+	i := 0
+	for i+8 <= len(sql) && sql[i] == '/' && sql[i+1] == '*' {
+		end := commentEnd(sql, i+2)
+		if end < 0 {
+			break
+		}
+		i = skipSpace(sql, end)
+	}
+	for end := min(len(sql), i+maxIndexed); i+8 <= end; i += 8 {
+		x := binary.LittleEndian.Uint64(sql[i:])
+		stop := (isDigits(x) | isZero(x^'\''*ones) | isZero(x^'"'*ones)) & high
+		if stop != 0 {
+			x &= stop&-stop>>7 - 1
+		}
+		h = (h ^ x) * 0x9E3779B97F4A7C15
+		h ^= h >> 32
+		if stop != 0 {
+			break
+		}
+	}
+	return h * 0xC2B2AE3D27D4EB4F >> 55
 }
 
 // recall finds the pattern of a statement and reads its literals.
@@ -100,7 +140,7 @@ func (l *Lexer) recall(sql []byte) (shape uint64, ok bool) {
 		if p == nil {
 			break
 		}
-		if p.fold != l.FoldDigits {
+		if p.fold != l.FoldDigits || len(sql) < len(p.text) || !bytes.HasSuffix(sql, p.tail) {
 			continue
 		}
 		if l.lits, ok = p.match(sql, l.lits[:0]); !ok {
@@ -134,6 +174,8 @@ func (p *pattern) match(sql, lits []byte) ([]byte, bool) {
 				return lits, false
 			}
 			end = plainNumber(sql, i)
+		case hexadecimal:
+			end = hexEnd(sql, i)
 		case quoted:
 			if i >= len(sql) || sql[i] != '\'' && sql[i] != '"' {
 				return lits, false
@@ -152,6 +194,17 @@ func (p *pattern) match(sql, lits []byte) ([]byte, bool) {
 			if end == i {
 				continue
 			}
+		case comment:
+			if executable(sql, i) {
+				return lits, false
+			}
+			if i = commentEnd(sql, i); i < 0 {
+				return lits, false
+			}
+			continue
+		case remark:
+			i = lineEnd(sql, i)
+			continue
 		case last:
 			return lits, i == len(sql)
 		}
@@ -208,6 +261,7 @@ func (p *pattern) build(sql, lits []byte, vs []variable) {
 		i, lit = v.to, v.end
 	}
 	p.text = append(p.text, sql[i:]...)
+	p.tail = p.text[len(p.text)-len(sql)+int(i):]
 	p.lits = append(p.lits, lits[lit:]...)
 	p.parts = append(p.parts, part{last, int32(len(p.text)), int32(len(p.lits))})
 }
