@@ -70,6 +70,8 @@ type Info struct {
 // DBInfo counts the keys of one logical database.
 type DBInfo struct {
 	Keys, Expires uint64
+	// FieldExpires is the number of hashes of which a field expires; 0 if the server does not tell.
+	FieldExpires uint64
 }
 
 // Impact is what the last scan cost the server.

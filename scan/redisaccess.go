@@ -30,6 +30,14 @@ var accessCluster = []accessCommand{
 	{"readonly", "read from replicas", true},
 }
 
+// accessFields are sent only where INFO tells that fields of hashes expire. Older servers do not know them.
+var accessFields = []accessCommand{
+	{"type", "which keys without a TTL are hashes", true},
+	{"client|no-touch", "leave idle times and access counters of these hashes alone", true},
+	{"hrandfield", "names of up to 16 of a hash's fields (without WITHVALUES)", true},
+	{"hpexpiretime", "when these fields expire", true},
+}
+
 // aclCommands is the list of +command rules.
 func aclCommands(lists ...[]accessCommand) string {
 	var b strings.Builder
@@ -54,23 +62,30 @@ func ExplainAccess() string {
 	var b strings.Builder
 	b.WriteString("Commands sent to Redis. None writes, none reads a value:\n")
 	for _, list := range [][]accessCommand{accessCommands, accessCluster} {
-		for _, c := range list {
-			need := "needed  "
-			if c.optional {
-				need = "optional"
-			}
-			name := strings.ToUpper(strings.ReplaceAll(c.name, "|", " "))
-			b.WriteString("  " + name + strings.Repeat(" ", 17-len(name)) + need + "  " + c.why + "\n")
-		}
+		writeAccess(&b, list)
 	}
+	b.WriteString("Where INFO tells that fields of hashes expire (Redis 7.4, Valkey 9), also:\n")
+	writeAccess(&b, accessFields)
 	b.WriteString("\nOf PEXPIRETIME and PTTL one is enough. On connecting, HELLO or AUTH are sent as well; every user may use them.\n")
 	b.WriteString("\nA user who may do no more (Redis 7.0 and later):\n")
 	b.WriteString("  ACL SETUSER herdscan on >PASSWORD resetkeys %R~* resetchannels -@all" + aclCommands(accessCommands) + "\n")
 	b.WriteString("in a cluster also:\n  " + strings.TrimSpace(aclCommands(accessCluster)) + "\n")
+	b.WriteString("for fields of hashes also:\n  " + strings.TrimSpace(aclCommands(accessFields)) + "\n")
 	b.WriteString("Redis 6 has no %R~* and no |subcommands: write ~* instead of %R~*, +object and +cluster.\n")
 	b.WriteString("Behind Sentinel, on each sentinel:\n")
 	b.WriteString("  ACL SETUSER herdscan on >PASSWORD -@all +ping +sentinel|get-master-addr-by-name +sentinel|replicas\n")
 	b.WriteString("\nSide effects: each expiry read counts as a keyspace hit (the scan reports how many); SCAN on a primary\n")
 	b.WriteString("deletes expired keys that it meets, as any access does. Neither changes idle times or access counters.\n")
 	return b.String()
+}
+
+func writeAccess(b *strings.Builder, list []accessCommand) {
+	for _, c := range list {
+		need := "needed  "
+		if c.optional {
+			need = "optional"
+		}
+		name := strings.ToUpper(strings.ReplaceAll(c.name, "|", " "))
+		b.WriteString("  " + name + strings.Repeat(" ", 17-len(name)) + need + "  " + c.why + "\n")
+	}
 }

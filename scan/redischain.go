@@ -40,6 +40,8 @@ type chain struct {
 	queue  []redis.Cmder
 	sent   time.Time
 
+	fields fieldLook
+
 	free chan *page
 	last *page
 }
@@ -47,6 +49,7 @@ type chain struct {
 func newChain(p *part, m expiryMethod, r route) *chain {
 	_, divided := r.(*divisionRoute)
 	c := &chain{part: p, method: m, route: r, divided: divided, cursor: r.first(), free: make(chan *page, pagesPerChain)}
+	c.fields.part = p
 	for range pagesPerChain {
 		c.free <- newPage(p, c.free)
 	}
@@ -82,6 +85,7 @@ func (g *gate) pass(ctx context.Context) error {
 // may hold keys of the next chain and is sent when the heads of all chains are known.
 func (c *chain) run(ctx context.Context, out chan<- *page) error {
 	defer c.disconnect()
+	defer c.fields.disconnect()
 	var current *page
 	read := 0
 	for done := false; !done; {
@@ -91,6 +95,9 @@ func (c *chain) run(ctx context.Context, out chan<- *page) error {
 		}
 		cursor, err := c.fetch(ctx, current, next)
 		if err != nil {
+			return err
+		}
+		if err := c.fields.look(ctx, current); err != nil {
 			return err
 		}
 		if err := send(ctx, out, current); err != nil {
@@ -111,6 +118,9 @@ func (c *chain) run(ctx context.Context, out chan<- *page) error {
 		current = next
 	}
 	if err := c.finish(ctx, current); err != nil {
+		return err
+	}
+	if err := c.fields.look(ctx, current); err != nil {
 		return err
 	}
 	if c.divided {

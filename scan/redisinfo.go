@@ -111,6 +111,8 @@ func parseDBInfo(value string) DBInfo {
 			d.Keys = number(n)
 		case "expires":
 			d.Expires = number(n)
+		case "subexpiry", "keys_with_volatile_items": // Redis, Valkey
+			d.FieldExpires = number(n)
 		}
 	}
 	return d

@@ -212,7 +212,10 @@ func (i *Info) add(o *Info) {
 	i.Warnings = append(i.Warnings, o.Warnings...)
 	dbs := maps.Clone(i.DBs)
 	for db, d := range o.DBs {
-		dbs[db] = DBInfo{Keys: dbs[db].Keys + d.Keys, Expires: dbs[db].Expires + d.Expires}
+		dbs[db] = DBInfo{
+			Keys: dbs[db].Keys + d.Keys, Expires: dbs[db].Expires + d.Expires,
+			FieldExpires: dbs[db].FieldExpires + d.FieldExpires,
+		}
 	}
 	i.DBs = dbs
 }

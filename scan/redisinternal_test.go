@@ -249,7 +249,7 @@ func TestParseInfo(t *testing.T) {
 	want := fmt.Sprintf("%+v", Info{
 		Kind: "redis", Version: "7.4.1", Role: "master", Replicas: 2, Policy: "volatile-lru", MaxMemory: 1 << 30,
 		UsedMemory: 5, Hits: 7, Misses: 8, Evicted: 9, Expired: 10, Now: time.UnixMicro(1796068000123456).UTC(),
-		DBs: map[int]DBInfo{0: {12, 3}, 15: {1, 0}},
+		DBs: map[int]DBInfo{0: {Keys: 12, Expires: 3, FieldExpires: 4}, 15: {Keys: 1}},
 	})
 	if got != want {
 		t.Errorf("info is\n%s, want\n%s", got, want)

@@ -96,6 +96,14 @@ func (p *pacer) done(wait time.Duration, n int) {
 	p.plan()
 }
 
+// also records work of the server besides pages.
+func (p *pacer) also(wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy += max(wait-p.rtt, 0)
+	p.plan()
+}
+
 // fit adapts the page size to the median of the last pages.
 func (p *pacer) fit(service time.Duration) {
 	if p.fixed {

@@ -76,8 +76,10 @@ type page struct {
 	head bool       // of a chain: the chain before may run into it
 	tail bool       // of a chain: it may run into the next one
 
-	names    [][]byte
-	expireMS []int64 // one for each name
+	names     [][]byte
+	expireMS  []int64       // one for each name
+	fieldMS   map[int]int64 // earliest expiry of a hash field, by the index of the name
+	fieldHits uint64        // keyspace hits that looking for these has caused
 
 	scan    replyBuffer
 	cursor  string

@@ -13,8 +13,8 @@ import (
 // buckets listed again are those just walked, so a short memory is enough.
 const recentKeys = 8192
 
-// A part is one database of one server, and the account of its walk. The walking goroutines touch only node, pacer
-// and refusal; the rest belongs to the goroutine that calls yield.
+// A part is one database of one server, and the account of its walk. The walking goroutines touch only node, pacer,
+// fields and refusal; the rest belongs to the goroutine that calls yield.
 type part struct {
 	node  *node
 	db    int
@@ -23,13 +23,15 @@ type part struct {
 
 	sampling sampling
 
-	err     error // why the walk ended early
-	cov     Coverage
-	pages   uint64
-	hits    uint64
-	chains  int
-	refusal atomic.Pointer[string] // the first refusal to tell an expiry
-	slack   atomic.Int64           // how many ms relative expiries may be early, at most
+	err      error // why the walk ended early
+	cov      Coverage
+	pages    uint64
+	hits     uint64
+	immortal uint64 // keys yielded without an expiry
+	chains   int
+	fields   fieldAccount
+	refusal  atomic.Pointer[string] // the first refusal to tell an expiry
+	slack    atomic.Int64           // how many ms relative expiries may be early, at most
 
 	seed   maphash.Seed
 	recent [recentKeys]uint64
@@ -42,10 +44,12 @@ func newPart(n *node, db int) *part {
 	if n.info.Mode != "cluster" {
 		name = fmt.Sprintf("%s/%d", n.name, db)
 	}
-	return &part{
+	p := &part{
 		node: n, db: db, seed: maphash.MakeSeed(), heads: make(map[uint64]struct{}),
 		cov: Coverage{Name: name, Sampled: 1},
 	}
+	p.fields.expected = n.info.DBs[db].FieldExpires
+	return p
 }
 
 // duplicate reports whether the name was listed before, as far as the part remembers.
@@ -170,6 +174,9 @@ func firstCause(errs []error) error {
 	return cancelled
 }
 
+// withTTL is the number of keys yielded with an expiry.
+func (p *part) withTTL() uint64 { return p.cov.Read - p.immortal }
+
 // lose accounts for keys that moved to a shard which is not in sight.
 func (p *part) lose(n int) {
 	if n == 0 {
@@ -192,6 +199,11 @@ func (p *part) close(ctx context.Context) {
 	}
 	if text := p.refusal.Load(); text != nil {
 		p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("the expiry of %d keys was refused, first: %s", p.cov.Denied, *text))
+	}
+	p.cov.Notes = append(p.cov.Notes, p.fields.notes(p.cov.Sampled < 1)...)
+	if expires := p.node.info.DBs[p.db].Expires; p.node.info.Kind == "keydb" && p.immortal > 0 && expires > p.withTTL() {
+		p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("KeyDB counts %d keys with an expiry, %d were read: it can expire single members of a key (EXPIREMEMBER), "+
+			"which only an RDB file shows; such keys count as keys without a TTL", expires, p.withTTL()))
 	}
 	if ms := p.slack.Load(); ms > 0 {
 		p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("the server was interrupted: some expiries may be early by up to %d ms", ms))

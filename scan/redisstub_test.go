@@ -30,6 +30,11 @@ type stub struct {
 	expiry func(key string) string
 	// before, if it returns something, is the raw reply instead of all others; "stall" is none, for ever.
 	before func(command string) string
+	// keyspace is appended to the line of INFO about database 0, expires is its count of keys with a TTL.
+	keyspace string
+	expires  int
+	// connected returns, for a new connection, what answers the commands that nothing else does; "" is an unknown one.
+	connected func() func(args []string) string
 }
 
 func (s *stub) start(t *testing.T) {
@@ -55,12 +60,16 @@ func (s *stub) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReader(conn)
 	w := bufio.NewWriter(conn)
+	more := func([]string) string { return "" }
+	if s.connected != nil {
+		more = s.connected()
+	}
 	for {
 		args, err := readCommand(r)
 		if err != nil {
 			return
 		}
-		reply := s.reply(args)
+		reply := s.reply(args, more)
 		if reply == "stall" {
 			_ = w.Flush()
 			_, _ = io.Copy(io.Discard, conn) // until the client goes away
@@ -101,7 +110,7 @@ func readLength(r *bufio.Reader, kind byte) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(line[1:]))
 }
 
-func (s *stub) reply(args []string) string {
+func (s *stub) reply(args []string, more func([]string) string) string {
 	command := strings.ToUpper(args[0])
 	if s.before != nil {
 		if reply := s.before(command); reply != "" {
@@ -114,7 +123,7 @@ func (s *stub) reply(args []string) string {
 	case "SELECT", "READONLY":
 		return "+OK\r\n"
 	case "INFO":
-		return bulk(s.info + fmt.Sprintf("# Keyspace\r\ndb0:keys=%d,expires=0\r\n", s.size))
+		return bulk(s.info + fmt.Sprintf("# Keyspace\r\ndb0:keys=%d,expires=%d%s\r\n", s.size, s.expires, s.keyspace))
 	case "DBSIZE":
 		return fmt.Sprintf(":%d\r\n", s.size)
 	case "SCAN":
@@ -126,6 +135,9 @@ func (s *stub) reply(args []string) string {
 			return s.expiry(args[1])
 		}
 		return ":-1\r\n"
+	}
+	if reply := more(args); reply != "" {
+		return reply
 	}
 	return fmt.Sprintf("-ERR unknown command '%s', with args beginning with: \r\n", args[0])
 }

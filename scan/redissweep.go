@@ -142,6 +142,7 @@ func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) 
 	}
 	p := g.part
 	p.pages++
+	p.hits += g.fieldHits
 	s.impact.PageKeys = g.count
 	s.counted(g)
 	for i, name := range g.names {
@@ -163,7 +164,13 @@ func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) 
 		p.cov.Read++
 		p.hits++
 		s.read++
+		if expire == NoExpiry {
+			p.immortal++
+		}
 		s.key = Key{Name: name, DB: p.db, ExpireMS: expire}
+		if ms, found := g.fieldMS[i]; found {
+			s.key.FieldExpireMS, s.key.Type = ms, "hash"
+		}
 		if err := yield(&s.key); err != nil {
 			return err
 		}
@@ -174,13 +181,13 @@ func (s *sweep) yieldPage(ctx context.Context, g *page, yield func(*Key) error) 
 	return nil
 }
 
-// counted tells what a page has added to the server's counts: a hit for each key that is there, a miss for each that
+// counted tells what a page has added to the server's counts: a hit for each key that is there (and for each look at its fields), a miss for each that
 // is not.
 func (s *sweep) counted(g *page) {
 	if s.opts.Counted == nil {
 		return
 	}
-	var hits, misses uint64
+	hits, misses := g.fieldHits, uint64(0)
 	for i := range g.names {
 		switch g.expireMS[i] {
 		case Gone:
