@@ -79,7 +79,7 @@ func newQueryLog(env Env) *cobra.Command {
 	f.BoolVar(&o.samples, "samples", false, "let --save keep a sample text of each statement")
 	f.StringVar(&o.lang, "lang", "", "`language` of code snippets: "+strings.Join(report.Langs(), ", "))
 	f.BoolVar(&o.live, "live", false, "sample a running server instead of reading a log")
-	f.DurationVar(&o.liveFor, "for", 10*time.Minute, "with --live: for how `long`")
+	f.DurationVar(&o.liveFor, "for", 10*time.Minute, "with --live: for how `long`; 0: until Ctrl-C")
 	f.StringVar(&o.defaultsFile, "defaults-file", "", "option `FILE` of the mysql client with host, user and password")
 	f.BoolVar(&o.explainAccess, "explain-access", false, "list the statements sent and the privileges they need, then stop")
 	_ = c.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(report.Langs(), cobra.ShellCompDirectiveNoFileComp))
@@ -101,12 +101,15 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 	if o.explainAccess {
 		return explainQueryAccess(env.Stdout)
 	}
+	if err := o.checkLive(args); err != nil {
+		return err
+	}
 	r, err := o.parse(env)
 	if err != nil {
 		return err
 	}
 	defer frugal()()
-	sum, notes, err := r.summary(ctx, args)
+	sum, err := r.summary(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -121,7 +124,7 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 	}
 	doc := &report.QueryLog{
 		Version: version, Summary: sum, Analysis: a, Zone: r.zone,
-		Top: o.top, Errors: o.errors, Lang: o.lang, Hidden: r.filter(a), Notes: notes,
+		Top: o.top, Errors: o.errors, Lang: o.lang, Hidden: r.filter(a),
 	}
 	return o.out.deliver(ctx, doc.Document)
 }
@@ -157,6 +160,19 @@ func (o *querylogOptions) parse(env Env) (*queryRun, error) {
 	return r, nil
 }
 
+// checkLive refuses what would be left aside silently: logs and a server at once.
+func (o *querylogOptions) checkLive(args []string) error {
+	switch {
+	case len(args) > 0 && o.live:
+		return errors.New("--live samples a running server: give it without FILE")
+	case len(args) > 0 && o.defaultsFile != "":
+		return errors.New("--defaults-file names a server, which is read without FILE")
+	case o.liveFor < 0:
+		return errors.New("--for: a time that is not negative; 0 samples until Ctrl-C")
+	}
+	return nil
+}
+
 func serverOf(name string) (querylog.Server, error) {
 	if name == "" {
 		return querylog.ServerUnknown, nil
@@ -171,7 +187,7 @@ func serverOf(name string) (querylog.Server, error) {
 
 // summary reads what the arguments name: logs and saved summaries, or a
 // server. What can't be read is in the summary's coverage.
-func (r *queryRun) summary(ctx context.Context, args []string) (*querylog.Summary, []string, error) {
+func (r *queryRun) summary(ctx context.Context, args []string) (*querylog.Summary, error) {
 	if len(args) == 0 {
 		return r.server(ctx)
 	}
@@ -185,7 +201,7 @@ func (r *queryRun) summary(ctx context.Context, args []string) (*querylog.Summar
 		case errors.Is(err, querylog.ErrNotSummary):
 			logs = append(logs, arg)
 		default:
-			return nil, nil, fmt.Errorf("%s: %w", report.Clean(arg), err)
+			return nil, fmt.Errorf("%s: %w", report.Clean(arg), err)
 		}
 	}
 	out := &querylog.Summary{}
@@ -198,7 +214,7 @@ func (r *queryRun) summary(ctx context.Context, args []string) (*querylog.Summar
 	for _, one := range saved {
 		out.Merge(one)
 	}
-	return out, nil, nil
+	return out, nil
 }
 
 // logSources opens logs and folders in the order of their times. What is not
@@ -249,33 +265,26 @@ func loadQuerySummary(path string) (*querylog.Summary, error) {
 }
 
 // server reads the log tables of a server, or samples it.
-func (r *queryRun) server(ctx context.Context) (*querylog.Summary, []string, error) {
+func (r *queryRun) server(ctx context.Context) (*querylog.Summary, error) {
 	s, err := live.Open(ctx, live.Config{DSN: r.env.Getenv("HERDSCAN_DSN"), DefaultsFile: r.o.defaultsFile})
 	if errors.Is(err, live.ErrNoServer) {
-		return nil, nil, errors.New("nothing to read: give a log file, or a server by HERDSCAN_DSN, --defaults-file or ~/.my.cnf")
+		return nil, errors.New("nothing to read: give a log file, or a server by HERDSCAN_DSN, --defaults-file or ~/.my.cnf")
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer s.Close()
 	if r.o.live {
-		sum, err := s.Sample(ctx, live.SampleOptions{For: r.o.liveFor})
-		if sum == nil {
-			return nil, nil, err
-		}
-		return sum, blind, nil
+		bar := newProgress(r.env, "statements")
+		sum, _ := s.Sample(ctx, live.SampleOptions{For: r.o.liveFor, Progress: func(n uint64) { bar.set(n, 0) }}) // the error is in its coverage
+		bar.done()
+		return sum, nil
 	}
 	sum, err := s.ReadTables(ctx)
 	if sum == nil || errors.Is(err, live.ErrNoTable) {
-		return nil, nil, fmt.Errorf("%s: %w; --live samples a server without a log", s, err)
+		return nil, fmt.Errorf("%s: %w; --live samples a server without a log", s, err)
 	}
-	return sum, nil, nil
-}
-
-// blind says what sampling can't see, whatever the server.
-var blind = []string{
-	"sampled once a second: when statements started within a second is not known, nor are their texts, but for those caught running",
-	"no herd shorter than a second can be told from a steady second; statements that ran between two looks have no client",
+	return sum, nil
 }
 
 // filter keeps the findings that --query and --host ask for, and returns how

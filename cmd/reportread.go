@@ -127,12 +127,11 @@ func (r *reportRun) readQueries(ctx context.Context, in *reportInputs, out *repo
 		}
 	}
 	if r.asksMySQL(in) {
-		s, notes, err := r.query.server(ctx)
+		s, err := r.query.server(ctx)
 		if err != nil {
 			out.Coverage = append(out.Coverage, failed("the MySQL server", "records", err))
 		} else {
 			pile.add("the MySQL server", s)
-			out.Notes = append(out.Notes, notes...)
 		}
 	}
 	sum := pile.choose()

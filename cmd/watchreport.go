@@ -238,3 +238,9 @@ func (r *watchRun) watchNotes(s *watch.State) []string {
 	}
 	return notes
 }
+
+// blind says what sampling can't see, whatever the server.
+var blind = []string{
+	"sampled once a second: when statements started within a second is not known, nor are their texts, but for those caught running",
+	"no herd shorter than a second can be told from a steady second; statements that ran between two looks have no client",
+}

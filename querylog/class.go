@@ -202,10 +202,7 @@ func (c *class) observe(e *Event, h hostID) {
 		c.database(e.DB, 1)
 	}
 	c.texts.add(e.Text)
-	if c.sample == nil || e.Text < c.sampleText {
-		c.sample = append(c.sample[:0], e.Query[:min(len(e.Query), maxSample)]...)
-		c.sampleText = e.Text
-	}
+	c.keepSample(e)
 }
 
 // maxSample is how much of a sample text is kept.

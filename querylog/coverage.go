@@ -33,6 +33,7 @@ type Coverage struct {
 	SampleRate    uint64        // one of so many was logged, 0 if the log does not say so
 	SampleKind    string        // "query", "session" or SampledProcesses
 	Truncated     uint64        // statements longer than MaxStatement
+	Notes         []string      `json:",omitempty"` // what else limits it, in words: of live sources
 }
 
 // SampledProcesses marks a source that was looked at from time to time only.

@@ -1,69 +1,97 @@
 package querylog
 
 import (
-	"slices"
+	"math/bits"
 	"time"
 )
 
 // Observe counts an event that did not come from a file, and notes it in its coverage.
-func (s *Summary) Observe(e *Event, c *Coverage) { s.ObserveMany(e, 1, c) }
-
-// ObserveMany counts n runs of one statement that started at about the same
-// time, as counters of a server tell: their texts and clients are unknown.
-func (s *Summary) ObserveMany(e *Event, n uint64, c *Coverage) {
-	if n == 0 {
-		return
-	}
+func (s *Summary) Observe(e *Event, c *Coverage) {
 	c.observe(e)
 	c.Counted++
 	s.fine = s.fine || c.Fine
 	s.coarse = s.coarse || !c.Fine
 	s.Add(e)
-	if n == 1 {
+}
+
+// ObserveMany counts n runs of one statement that started at about the same
+// time, as counters of a server tell. Their texts are unknown where e.Text is
+// 0; identical ones are told by Sight. Their duration is that of e on average.
+func (s *Summary) ObserveMany(e *Event, n uint64, c *Coverage) {
+	if n == 0 {
 		return
 	}
+	seen := *e
+	seen.Has &^= HasDuration // a mean is no threshold of what was counted
+	c.observe(&seen)
 	c.Read += n - 1
-	c.Counted += n - 1
-	more := n - 1
-	s.kinds[e.Kind] += more
-	if cl := s.classes[e.Shape]; cl != nil {
-		cl.addMany(e, more)
-		s.timed += more
+	c.Counted += n
+	s.fine = s.fine || c.Fine
+	s.coarse = s.coarse || !c.Fine
+	s.kinds[e.Kind] += n
+	s.cover(e.Time.UnixNano())
+	s.timed += n - 1
+	h := s.host(e)
+	if h != noHost {
+		s.load[h].n += n - 1
+	}
+	s.class(e).observeMany(e, h, n)
+	if s.added++; s.added&0xffff == 0 {
+		s.bound()
 	}
 }
 
-// addMany counts further runs of an event already observed.
-func (c *class) addMany(e *Event, n uint64) {
+// observeMany counts n runs of a statement from one client.
+func (c *class) observeMany(e *Event, h hostID, n uint64) {
 	c.n += n
-	for left := n; left > 0; {
-		k := min(left, cellMaxN)
-		c.starts.list = append(c.starts.list, newCell(e.Time.UnixNano(), noHost, 0)-1+cell(k))
-		left -= k
+	conns := connSet(e.ThreadID, e.Has&HasThread != 0)
+	for left := n; left > 0; left -= min(left, cellMaxN) {
+		c.starts.list = append(c.starts.list, newCell(e.Time.UnixNano(), h, conns)-1+cell(min(left, cellMaxN)))
 	}
-	c.starts.sorted = 0
+	if len(c.starts.list) > 2*c.starts.sorted+4096 {
+		c.starts.compact()
+	}
 	if e.Has&HasDuration != 0 {
 		c.timed += n
 		c.duration += time.Duration(n) * e.Duration
+		c.longest = max(c.longest, e.Duration)
 		c.buckets[bucketOf(e.Duration)] += n
+	}
+	if isSystemUser(e.User) {
+		c.system += n
+	}
+	if e.DB != "" {
+		c.database(e.DB, n)
+	}
+	if e.Text != 0 {
+		c.texts.add(e.Text)
+		c.keepSample(e)
 	}
 }
 
-// Sight notes copies of one statement that were seen running at the same
-// moment, by client. They do not count as runs.
-func (s *Summary) Sight(e *Event, hosts map[string]uint64) {
-	var n uint64
-	var set hostSet
-	for h, k := range hosts {
-		n += k
-		set.add(s.hostNumber(h))
+// keepSample keeps one text, always the same one of those seen.
+func (c *class) keepSample(e *Event) {
+	if c.sample == nil || e.Text < c.sampleText {
+		c.sample = append(c.sample[:0], e.Query[:min(len(e.Query), maxSample)]...)
+		c.sampleText = e.Text
 	}
-	c := s.classes[e.Shape]
-	if c == nil || n < 3 {
-		return
+}
+
+// Sight notes a burst of one statement of which not every copy was observed by
+// itself: b has all of it but the clients and connections. It does not count as runs.
+func (s *Summary) Sight(e *Event, b Burst, hosts []string, conns []uint64) {
+	c := s.class(e)
+	for _, h := range hosts {
+		b.hosts.add(s.hostNumber(h))
 	}
-	c.bursts = append(c.bursts, Burst{Text: e.Text, Start: e.Time, Count: n, Peak: n, Second: n, Hosts: set.len(), hosts: set})
-	if e.Text < c.sampleText || c.sample == nil {
-		c.sample, c.sampleText = slices.Clone(e.Query[:min(len(e.Query), maxSample)]), e.Text
+	for _, id := range conns {
+		b.conns |= 1 << (id * 0x9E3779B97F4A7C15 >> 58)
+	}
+	b.Text, b.Hosts, b.Conns = e.Text, b.hosts.len(), bits.OnesCount64(b.conns)
+	c.bursts = append(c.bursts, b)
+	c.keepSample(e)
+	if len(c.bursts) > 2*maxBursts {
+		c.trimBursts()
 	}
 }
 

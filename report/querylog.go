@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +21,6 @@ type QueryLog struct {
 	Errors   bool // list the places that were not understood
 	Lang     string
 	Hidden   int // findings that the caller took out of Analysis
-	Notes    []string
 }
 
 // Document writes the analysis' findings.
@@ -44,7 +42,7 @@ func (q *QueryLog) frame(clock Clock) *Document {
 	for i := range a.Coverage {
 		d.Coverage = append(d.Coverage, q.coverage(&a.Coverage[i], clock))
 	}
-	d.Notes = append(slices.Clone(q.Notes), q.asides()...)
+	d.Notes = q.asides()
 	if a.Statements > 0 && !a.From.IsZero() {
 		d.Graphs = []Graph{q.graph()}
 	}
@@ -146,6 +144,9 @@ func (q *QueryLog) caveats(c *querylog.Coverage) []string {
 	add(c.Truncated, "%s statements are longer than 1 MiB: told apart by their beginning and a hash of the rest")
 	if c.ZoneAssumed {
 		notes = append(notes, "its times name no zone: taken as "+c.Zone+" (--tz sets it)")
+	}
+	for _, n := range c.Notes {
+		notes = append(notes, Clean(n))
 	}
 	if c.ServerGuessed {
 		notes = append(notes, "the log does not tell its server, so start times rest on a guess (--server sets it)")

@@ -1,5 +1,7 @@
 package live
 
+import "time"
+
 // Access is one statement that herdscan sends, for --explain-access.
 type Access struct {
 	SQL   string
@@ -11,26 +13,36 @@ type Access struct {
 const mark = "/* herdscan */ "
 
 const (
-	sqlReadOnly  = mark + "SET SESSION TRANSACTION READ ONLY"
-	sqlServer    = mark + "SELECT VERSION(), CONNECTION_ID(), UNIX_TIMESTAMP(NOW(6)), @@global.log_output, @@global.slow_query_log, @@global.general_log, @@global.long_query_time, @@global.performance_schema"
-	sqlRate      = mark + "SHOW GLOBAL VARIABLES LIKE 'log_slow_rate_limit'"
-	sqlSlowLog   = mark + "SELECT UNIX_TIMESTAMP(start_time), t.* FROM mysql.slow_log t"
-	sqlGeneral   = mark + "SELECT UNIX_TIMESTAMP(event_time), t.* FROM mysql.general_log t"
-	sqlDigests   = mark + "SELECT COALESCE(SCHEMA_NAME, ''), COALESCE(DIGEST, ''), COALESCE(DIGEST_TEXT, ''), COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_SENT, SUM_ERRORS FROM performance_schema.events_statements_summary_by_digest"
-	sqlLost      = mark + "SHOW GLOBAL STATUS LIKE 'Performance_schema_digest_lost'"
-	sqlProcesses = mark + "SELECT ID, USER, HOST, COALESCE(DB, ''), TIME, INFO FROM information_schema.PROCESSLIST WHERE COMMAND IN ('Query', 'Execute') AND INFO IS NOT NULL AND ID <> CONNECTION_ID()"
+	sqlReadOnly = mark + "SET SESSION TRANSACTION READ ONLY"
+	sqlZone     = mark + "SET SESSION time_zone = @@global.time_zone"
+	sqlServer   = mark + "SELECT VERSION(), CONNECTION_ID(), UNIX_TIMESTAMP(NOW(6)), @@global.log_output, @@global.slow_query_log, @@global.general_log, @@global.long_query_time, @@global.performance_schema"
+	sqlRate     = mark + "SHOW GLOBAL VARIABLES LIKE 'log_slow_rate_limit'"
+	sqlSlowLog  = mark + "SELECT UNIX_TIMESTAMP(start_time), t.* FROM mysql.slow_log t"
+	sqlGeneral  = mark + "SELECT UNIX_TIMESTAMP(event_time), t.* FROM mysql.general_log t"
+	sqlDigests  = mark + "SELECT COALESCE(SCHEMA_NAME, ''), COALESCE(DIGEST, ''), COALESCE(DIGEST_TEXT, ''), COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_statements_summary_by_digest"
+	sqlExecuted = mark + "SELECT COUNT_STAR FROM performance_schema.events_statements_summary_global_by_event_name WHERE EVENT_NAME = 'statement/com/Execute'"
+	sqlGrants   = mark + "SHOW GRANTS"
+
+	runs             = " FROM information_schema.PROCESSLIST WHERE COMMAND IN ('Query', 'Execute') AND INFO IS NOT NULL AND ID <> CONNECTION_ID()"
+	running          = mark + "SELECT ID, USER, HOST, COALESCE(DB, ''), COMMAND = 'Execute', "
+	sqlProcesses     = running + "TIME * 1000, 0, LENGTH(INFO), LEFT(INFO, 16384)" + runs
+	sqlProcessesFine = running + "TIME_MS, QUERY_ID, LENGTH(INFO), LEFT(INFO, 16384)" + runs
 )
 
 // ExplainAccess lists every statement that is sent and the privilege it needs.
 func ExplainAccess() []Access {
 	return []Access{
 		{sqlReadOnly, "none", "the session can't write, whatever is sent"},
+		{sqlZone, "none", "times are read in the zone in which sessions write them unless they choose another"},
 		{sqlServer, "none", "version, settings of the logs, the own connection"},
 		{sqlRate, "none", "is the slow log sampled?"},
 		{sqlSlowLog, "GRANT SELECT ON mysql.slow_log", "the slow log, read once (log_output=TABLE)"},
 		{sqlGeneral, "GRANT SELECT ON mysql.general_log", "the general log, read once (log_output=TABLE)"},
-		{sqlDigests, "GRANT SELECT ON performance_schema.*", "--live: how often each statement ran, once a second"},
-		{sqlLost, "none", "--live: statements that performance_schema did not count"},
-		{sqlProcesses, "GRANT PROCESS ON *.* (without it: own connections only)", "--live: texts and clients of what runs now"},
+		{sqlGrants, "none", "--live: may it see what others run?"},
+		{sqlDigests, "GRANT SELECT ON performance_schema.*", "--live: where the counters of all statements stand, once"},
+		{digestsSince(time.Second), "GRANT SELECT ON performance_schema.*", "--live: how often each statement ran, once a second"},
+		{sqlExecuted, "GRANT SELECT ON performance_schema.*", "--live: how many prepared statements ran, at the beginning and the end"},
+		{sqlProcessesFine, "GRANT PROCESS ON *.* (without it: own connections only)", "--live: texts and clients of what runs now, ten times a second, from MariaDB"},
+		{sqlProcesses, "GRANT PROCESS ON *.* (without it: own connections only)", "--live: the same from MySQL"},
 	}
 }

@@ -2,199 +2,206 @@ package live
 
 import (
 	"context"
-	"database/sql"
-	"strings"
+	"errors"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/herdscan/herdscan/querylog"
-	"github.com/herdscan/herdscan/querylog/sqltext"
 )
 
 // SampleOptions steer Sample.
 type SampleOptions struct {
 	For time.Duration // how long; 0 means until the context ends
-	// Every is the pause between two looks, at least 200 ms; 0 means 1 s.
+	// Every is the pause between two looks at the counters, at least 200 ms;
+	// 0 means 1 s.
 	Every time.Duration
-	// Progress, if set, is told after each look how many statements were counted.
+	// Processes is the pause between two looks at the process list, at least
+	// 20 ms; 0 means 100 ms.
+	Processes time.Duration
+	// Progress, if set, is told after each look at the counters how many
+	// statements were counted.
 	Progress func(statements uint64)
 }
 
-// Sample watches a running server without any log: each second it takes how
-// often every statement ran since the last look from performance_schema, and
-// what runs now from the process list. Without performance_schema only
-// statements that are caught running are counted, which are lower bounds; the
-// coverage says so. When the context ends, what was seen so far is returned
-// with a nil error.
+// lookShare is how much of the time each kind of look may take: when they get
+// slow, they get rare.
+const lookShare = 0.1
+
+// Pauses before the server is asked for again, doubled each time.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// Sample watches a running server without any log. Once a second it takes how
+// often every statement ran from performance_schema, and ten times a second what
+// runs from the process list: texts, clients and starts of those that it
+// catches. Each kind of look takes at most a tenth of the time. Without
+// performance_schema only statements that are caught running are counted. A
+// server that is lost is asked for again until the end. What could not be
+// seen, and when, is in the coverage's notes.
+//
+// When the context ends, what was seen so far is returned with a nil error.
 func (s *Server) Sample(ctx context.Context, o SampleOptions) (*querylog.Summary, error) {
-	if o.Every <= 0 {
-		o.Every = time.Second
-	}
-	o.Every = max(o.Every, 200*time.Millisecond)
 	if o.For > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.For)
 		defer cancel()
 	}
-	w := &watcher{s: s, out: &querylog.Summary{}, seen: map[process]bool{}}
-	w.cov = querylog.Coverage{Source: s.address + " live", Version: s.Version, Server: s.flavour(), Complete: true}
-	if !s.PerfSchema {
-		w.cov.SampleKind = querylog.SampledProcesses
+	r := &recording{
+		w: newSampler(s), o: o, began: time.Now().UTC(), seesAll: s.seesAll(ctx), ahead: s.ahead,
+		counts: pace{every: orAtLeast(o.Every, time.Second, 200*time.Millisecond), share: lookShare},
+		list:   pace{every: orAtLeast(o.Processes, 100*time.Millisecond, 20*time.Millisecond), share: lookShare},
 	}
-	w.ownShapes()
-	tick := time.NewTicker(o.Every)
-	defer tick.Stop()
-	for {
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
-			w.cov.Complete, w.cov.Stopped = false, err.Error()
-			w.out.Cover(w.cov)
-			return w.out, err
-		}
-		if o.Progress != nil {
-			o.Progress(w.out.Statements())
-		}
-		select {
-		case <-ctx.Done():
-			w.out.Cover(w.cov)
-			return w.out, nil
-		case <-tick.C:
-		}
+	return r.run(ctx)
+}
+
+func orAtLeast(d, usual, least time.Duration) time.Duration {
+	if d <= 0 {
+		return usual
 	}
+	return max(d, least)
 }
 
-// watcher is the state of one Sample.
-type watcher struct {
-	s    *Server
-	out  *querylog.Summary
-	cov  querylog.Coverage
-	lex  sqltext.Lexer
-	own  map[uint64]bool
-	last map[string]digest
-	at   time.Time
-	seen map[process]bool
-
-	running []Running // of the last look
+// recording is the state of one Sample.
+type recording struct {
+	w            *sampler
+	o            SampleOptions
+	began        time.Time
+	counts, list pace
+	gaps         gaps
+	executed     executions
+	seesAll      bool          // the account may see what others run
+	ahead        time.Duration // the server's clock from ours
 }
 
-// digest is one row of events_statements_summary_by_digest.
-type digest struct{ n, wait, sent, errors uint64 }
-
-// process identifies one statement in the process list: a connection and when its statement began.
-type process struct {
-	id    uint64
-	start int64
-	text  uint64
-}
-
-// ownShapes lists the statements that are not to be counted.
-func (w *watcher) ownShapes() {
-	w.own = map[uint64]bool{}
-	for _, a := range ExplainAccess() {
-		w.own[w.lex.Sum([]byte(a.SQL)).Shape] = true
-	}
-}
-
-// look takes one sample.
-func (w *watcher) look(ctx context.Context) error {
-	if w.s.PerfSchema {
-		if err := w.digests(ctx); err != nil {
-			return err
+// run looks until the context ends.
+func (r *recording) run(ctx context.Context) (*querylog.Summary, error) {
+	for ctx.Err() == nil {
+		err := r.look(ctx)
+		if err != nil && ctx.Err() == nil {
+			err = r.lost(ctx, err)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.finish(err)
+			return r.w.out, err
+		}
+		if !waitUntil(ctx, r.nextLook()) {
+			break
 		}
 	}
-	return w.processes(ctx)
+	r.finish(nil)
+	return r.w.out, nil
 }
 
-// digests counts what ran since the last look.
-func (w *watcher) digests(ctx context.Context) error {
-	now := time.Now().UTC()
-	next := make(map[string]digest, len(w.last))
-	err := w.s.query(ctx, sqlDigests, func(r *sql.Rows) error {
-		var schema, id, text string
-		var d digest
-		if err := r.Scan(&schema, &id, &text, &d.n, &d.wait, &d.sent, &d.errors); err != nil {
-			return err
-		}
-		key := schema + "\x00" + id
-		next[key] = d
-		if w.last != nil && id != "" {
-			w.delta(now, schema, text, w.last[key], d)
-		}
-		return nil
-	})
-	w.last, w.at = next, now
+func (r *recording) nextLook() time.Time {
+	if r.w.counting && r.list.next.Before(r.counts.next) || !r.w.counting && r.list.looks > 0 {
+		return r.list.next
+	}
+	return r.counts.next
+}
+
+// look takes the look that is due.
+func (r *recording) look(ctx context.Context) error {
+	begin := time.Now()
+	if !r.counts.due(begin) {
+		err := r.w.lookProcesses(ctx)
+		r.list.took(begin, time.Now())
+		return err
+	}
+	err := r.w.lookDigests(ctx)
+	if err == nil && r.w.counting {
+		err = r.executed.look(ctx, r.w.s)
+	}
+	end := time.Now()
+	r.counts.took(begin, end)
+	r.list.next = maxTime(r.list.next, end) // it was looked at as well
+	if err == nil && r.o.Progress != nil {
+		r.o.Progress(r.w.out.Statements())
+	}
 	return err
 }
 
-// delta counts the runs of one digest between two looks, in the middle of
-// the time between them.
-func (w *watcher) delta(now time.Time, schema, text string, before, d digest) {
-	if d.n <= before.n { // the same, or truncated in between
-		return
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	n := d.n - before.n
-	text = strings.NewReplacer("(...)", "(?)", "...", "?").Replace(text)
-	sum := w.lex.Sum([]byte(text))
-	if w.own[sum.Shape] {
-		return
-	}
-	e := querylog.Event{
-		Time: w.at.Add(now.Sub(w.at) / 2), Query: []byte(text), DB: schema, Shape: sum.Shape, Text: sum.Text,
-		Has: querylog.HasTime | querylog.HasDuration,
-	}
-	if d.wait >= before.wait {
-		e.Duration = time.Duration((d.wait - before.wait) / n / 1000) // picoseconds
-	}
-	w.out.ObserveMany(&e, n, &w.cov)
+	return b
 }
 
-// processes looks at what runs now: identical texts, and without
-// performance_schema each statement that was not seen before.
-func (w *watcher) processes(ctx context.Context) error {
+// lost waits for a server that does not answer. It returns an error that no
+// waiting will mend, or that of the context.
+func (r *recording) lost(ctx context.Context, err error) error {
+	var said *mysql.MySQLError
+	if errors.As(err, &said) && !ending(said) {
+		return err
+	}
+	from, id := time.Now().UTC(), r.w.s.connection
+	r.w.forget()
+	r.executed.forget()
+	r.gaps.open(from, err)
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		if !waitUntil(ctx, time.Now().Add(pause)) {
+			return ctx.Err()
+		}
+		if r.w.s.reconnect(ctx) == nil {
+			break
+		}
+	}
 	now := time.Now().UTC()
-	seen := map[process]bool{}
-	type copies struct {
-		e     querylog.Event
-		hosts map[string]uint64
+	r.gaps.close(now)
+	if r.w.s.connection <= id { // they are numbered from the server's start
+		r.gaps.restarts++
+		r.w.out.Restarted(now)
 	}
-	same := map[uint64]*copies{}
-	err := w.s.query(ctx, sqlProcesses, func(r *sql.Rows) error {
-		var id uint64
-		var user, host, db, seconds string
-		var info []byte
-		if err := r.Scan(&id, &user, &host, &db, &seconds, &info); err != nil {
-			return err
-		}
-		sum := w.lex.Sum(info)
-		if w.own[sum.Shape] {
-			return nil
-		}
-		host, _, _ = strings.Cut(host, ":")
-		age, _ := time.ParseDuration(seconds + "s")
-		e := querylog.Event{
-			Time: now.Add(-age), Query: info, Size: int64(len(info)), User: user, Host: host, DB: db, ThreadID: id,
-			Shape: sum.Shape, Text: sum.Text, Has: querylog.HasTime | querylog.HasThread,
-		}
-		p := process{id, e.Time.Unix(), sum.Text}
-		seen[p] = true
-		if !w.s.PerfSchema && !w.seen[p] && !w.seen[process{id, p.start - 1, p.text}] && !w.seen[process{id, p.start + 1, p.text}] {
-			w.out.Observe(&e, &w.cov)
-		}
-		c := same[sum.Text]
-		if c == nil {
-			c = &copies{e: e, hosts: map[string]uint64{}}
-			same[sum.Text] = c
-		}
-		c.hosts[host]++
-		return nil
-	})
-	w.seen = seen
-	for _, c := range same {
-		w.runs(&c.e, c.hosts)
+	r.w.resume()
+	return nil
+}
+
+// ending says whether a server's error ends the connection, and not only the statement.
+func ending(err *mysql.MySQLError) bool {
+	switch err.Number {
+	case 1053, // shutdown in progress
+		1040, 1203, 1226, // too many connections
+		1317,             // interrupted
+		1927, 3024, 1969, // killed; took too long
+		1152, 1158, 1159, 1160, 1161: // broken while talking
+		return true
 	}
-	if w.s.PerfSchema {
-		for _, c := range same {
-			c.e.Time = now
-			w.out.Sight(&c.e, c.hosts)
-		}
+	return false
+}
+
+// isDenied says whether an error is that of a missing privilege.
+func isDenied(err error) bool {
+	var said *mysql.MySQLError
+	return errors.As(err, &said) && (said.Number == 1142 || said.Number == 1044 || said.Number == 1227 || said.Number == 1143)
+}
+
+// waitUntil waits for a time; it returns false when the context ends before.
+func waitUntil(ctx context.Context, at time.Time) bool {
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
 	}
-	return err
+}
+
+// finish closes what is open and states what was not seen.
+func (r *recording) finish(err error) {
+	w := r.w
+	w.end()
+	end := time.Now().UTC()
+	if r.gaps.isOpen() {
+		w.cov.Complete, w.cov.Stopped = false, r.gaps.stopped()
+		r.gaps.close(end)
+	}
+	if err != nil {
+		w.cov.Complete, w.cov.Stopped = false, err.Error()
+	}
+	w.cov.Notes = r.notes(end)
+	w.out.Cover(w.cov)
 }

@@ -24,8 +24,10 @@ type Server struct {
 	LongQueryTime float64 // seconds
 	PerfSchema    bool
 	connection    uint64
-	now           time.Time // of the server, when the connection was made
+	now           time.Time     // of the server, when the connection was made
+	ahead         time.Duration // the server's clock from ours
 	address       string
+	account       string // the user
 }
 
 // Open connects and reads the settings that matter. The password never shows in an error.
@@ -38,7 +40,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{db: sql.OpenDB(connector), timeout: cfg.ReadTimeout, address: cfg.Addr}
+	s := &Server{db: sql.OpenDB(connector), timeout: cfg.ReadTimeout, address: cfg.Addr, account: cfg.User}
 	s.db.SetMaxOpenConns(1)
 	if err := s.connect(ctx); err != nil {
 		s.db.Close()
@@ -56,14 +58,28 @@ func (s *Server) connect(ctx context.Context) error {
 		return err
 	}
 	s.conn = conn
-	if _, err := conn.ExecContext(dial, sqlReadOnly); err != nil {
-		return err
+	for _, text := range []string{sqlReadOnly, sqlZone} {
+		if _, err := conn.ExecContext(dial, text); err != nil {
+			return err
+		}
 	}
 	var now string
+	asked := time.Now()
 	err = conn.QueryRowContext(dial, sqlServer).Scan(&s.Version, &s.connection, &now, &s.LogOutput, &s.SlowLog, &s.GeneralLog, &s.LongQueryTime, &s.PerfSchema)
 	s.MariaDB = strings.Contains(s.Version, "MariaDB")
-	s.now, _ = parseUnix(now)
+	if at, ok := parseUnix(now); ok {
+		s.now, s.ahead = at, at.Sub(asked.Add(time.Since(asked)/2))
+	}
 	return err
+}
+
+// reconnect takes a new connection for one that was lost.
+func (s *Server) reconnect(ctx context.Context) error {
+	if s.conn != nil {
+		_ = s.conn.Close() // broken or not, it is not used again
+	}
+	s.conn = nil
+	return s.connect(ctx)
 }
 
 // String names the server, without user or password.
