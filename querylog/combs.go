@@ -14,6 +14,7 @@ import (
 type herd struct {
 	f       Finding
 	comb    comb.Comb
+	family  comb.Family // as the detector gave it
 	main    *class
 	classes []*class // that may be the cause, the main one first
 	crowds  []crowd  // of the teeth
@@ -23,12 +24,13 @@ type herd struct {
 
 // combs reports HS501, and HS503 where a comb is a job run once per replica.
 func (a *analyser) combs() {
-	families := a.families()
-	for _, fam := range families {
-		h := a.herdOf(fam)
-		if h == nil {
-			continue
+	var herds []*herd
+	for _, fam := range a.families() {
+		if h := a.herdOf(fam); h != nil {
+			herds = append(herds, h)
 		}
+	}
+	for _, h := range a.unite(herds) {
 		a.report(h)
 	}
 }
@@ -108,7 +110,7 @@ func (a *analyser) detect(classes []*class, bin time.Duration) []comb.Family {
 // herdOf collects what is known about a family. It returns nil for one that
 // is the echo of something else.
 func (a *analyser) herdOf(fam comb.Family) *herd {
-	h := &herd{comb: fam.Comb, f: Finding{Rule: "HS501", Severity: rule.Warning}}
+	h := &herd{comb: fam.Comb, family: fam, f: Finding{Rule: "HS501", Severity: rule.Warning}}
 	h.comb.Lock = soberLock(h.comb)
 	var stormy int
 	for _, t := range fam.Comb.Teeth {

@@ -136,6 +136,15 @@ func labCombs(t *testing.T, tr *truth, a *Analysis) {
 		if f.Severity == rule.Note {
 			t.Errorf("comb %s is a note: %s", c.ID, f.Reason)
 		}
+		same := 0
+		for _, o := range a.Findings {
+			if o.Rule == "HS501" && math.Abs(o.Comb.Period.Seconds()/c.Period-1) < 0.05 {
+				same++
+			}
+		}
+		if same > 1 {
+			t.Errorf("comb %s is shown as %d", c.ID, same)
+		}
 		if want := firstCause[c.ID]; f.Causes[0].Kind != want {
 			t.Errorf("comb %s: first cause %s, want %s", c.ID, f.Causes[0].Kind, want)
 		}
