@@ -51,7 +51,11 @@ func (r *ttlRun) readAll(ctx context.Context, sources []ttlSource) {
 			}
 		}
 		r.coverage = append(r.coverage, reading.coverage...)
-		r.notes = append(r.notes, reading.notes...)
+		for _, note := range reading.notes {
+			if !slices.Contains(r.notes, note) { // several dumps lack the same
+				r.notes = append(r.notes, note)
+			}
+		}
 	}
 	r.notes = append(r.notes, readTwice(r.summary.Sources())...)
 }

@@ -192,9 +192,9 @@ func TestFilePartial(t *testing.T) {
 		keys    int
 		want    string
 	}{
-		"cut":          {dump[:len(dump)-12], 2, "unexpected EOF (at byte "},
+		"cut":          {dump[:len(dump)-12], 2, "cut off (at byte "},
 		"unknown type": {append(bytes.Clone(dump[:len(dump)-9]), 99, 1, 'x'), 2, "unknown type 99"},
-		"gzip cut":     {packed[:len(packed)/2], 0, "unexpected EOF"},
+		"gzip cut":     {packed[:len(packed)/2], 0, "cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, cov, err := readFile(t, c.content, scan.FileOptions{})

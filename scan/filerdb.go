@@ -93,13 +93,22 @@ func (r *rdbReader) about(c *Coverage) {
 	}
 	switch rest := r.dump.Trailing(); {
 	case isAOF(rest):
-		note("This is an append-only file: the commands behind its RDB part were not read.")
+		note("This is an append-only file: it was read up to %s, when its RDB part was written; the commands behind it were not.", r.written())
 	case info.AOFBase:
-		note("This is the base of an append-only file: later commands are in its other files and were not read.")
+		note("This is the base of an append-only file, written at %s: later commands are in its other files and were not read.", r.written())
 	case isEndMark(rest): // redis-cli --rdb leaves the mark of a diskless stream behind the dump
 	case len(bytes.TrimSpace(rest)) > 0:
 		note("Bytes behind the end of the dump were not read.")
 	}
+}
+
+// written is the dump's own time, for humans.
+func (r *rdbReader) written() string {
+	created := r.dump.Info().Created
+	if created.IsZero() {
+		return "an unknown time"
+	}
+	return created.UTC().Format(time.RFC3339)
 }
 
 // isEndMark recognises the 40 hexadecimal digits that end a replication stream

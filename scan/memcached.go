@@ -156,7 +156,7 @@ func (m *Memcached) with(ctx context.Context, do func(*memcachedConn) error) err
 	dialer := net.Dialer{Timeout: m.opts.ConnectTimeout}
 	conn, err := dialer.DialContext(ctx, m.network, m.addr)
 	if err != nil {
-		return m.explain(ctx, err)
+		return m.explain(ctx, m.unreachable(err))
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -164,6 +164,17 @@ func (m *Memcached) with(ctx context.Context, do func(*memcachedConn) error) err
 	c := &memcachedConn{Conn: conn, timeout: m.opts.Timeout}
 	c.lines = lineReader{r: bufio.NewReaderSize(c, headSize)}
 	return m.explain(ctx, do(c))
+}
+
+// unreachable puts the usual failures to connect into words.
+func (m *Memcached) unreachable(err error) error {
+	switch p := problemOf(err); {
+	case m.network == "tcp" && (p == ProblemRefused || p == ProblemUnknownHost):
+		return errors.New(problemText[p][0] + ": " + problemText[p][1])
+	case p == ProblemTimeout:
+		return fmt.Errorf("no connection within %v: is the address right, or is a firewall in between?", m.opts.ConnectTimeout)
+	}
+	return err
 }
 
 // explain names the server in an error.

@@ -37,7 +37,7 @@ const (
 	typeRateLimit       = 33
 	typeKeyDBCron       = 64
 	valkeyTypeHash2     = 22 // Valkey 9.0: fields with a TTL
-	valkeyTypeForeign   = 23 // first type number of Valkey whose layout is not known
+	valkeyTypePathHash  = 23 // Valkey 9.2: refused, its layout is not final
 	dragonflyTypesFirst = 30 // types 30 to 35 in dumps with version 9
 	dragonflyTypesLast  = 35
 )

@@ -49,11 +49,15 @@ func (r *Reader) skipValue(typ byte, e *Entry) {
 // skipNewer passes over the types from 22 on, where Redis and Valkey differ.
 func (r *Reader) skipNewer(typ byte, e *Entry) {
 	if r.info.Valkey {
-		if typ == valkeyTypeHash2 {
+		switch typ {
+		case valkeyTypeHash2:
 			e.FieldExpireMS = r.skipValkeyHash()
-			return
+		case valkeyTypePathHash:
+			r.in.fail(fmt.Errorf("object type %d (path hash of Valkey 9.2), which herdscan can't read; "+
+				"scan the server instead", typ))
+		default:
+			r.unknown("type", typ)
 		}
-		r.unknown("type", typ)
 		return
 	}
 	if r.info.Version <= 9 && typ >= dragonflyTypesFirst && typ <= dragonflyTypesLast {
