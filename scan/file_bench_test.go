@@ -3,11 +3,7 @@ package scan_test
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/herdscan/herdscan/scan"
@@ -47,56 +43,4 @@ func BenchmarkKeyList(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// BenchmarkMemcached lists the items of a real server; BenchmarkMemcachedRaw reads the same bytes without looking at
-// them. The target is 1.3 times its time.
-func BenchmarkMemcached(b *testing.B) {
-	addr := benchMemcached(b)
-	b.ResetTimer()
-	for b.Loop() {
-		n := 0
-		m := openMemcached(b, addr, scan.MemcachedOptions{})
-		if err := m.Keys(b.Context(), func(*scan.Key) error { n++; return nil }); err != nil || n == 0 {
-			b.Fatal(n, err)
-		}
-	}
-}
-
-func BenchmarkMemcachedRaw(b *testing.B) {
-	addr := benchMemcached(b)
-	b.ResetTimer()
-	for b.Loop() {
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, _ = io.WriteString(conn, "lru_crawler metadump all\r\n")
-		buf := make([]byte, 64<<10)
-		for tail := ""; !strings.HasSuffix(tail, "END\r\n"); {
-			n, err := conn.Read(buf)
-			if err != nil {
-				b.Fatal(err)
-			}
-			tail = string(buf[max(0, n-5):n])
-		}
-		_ = conn.Close()
-	}
-}
-
-// benchMemcached starts a server with HERDSCAN_BENCH_ITEMS items, 100,000 by default.
-func benchMemcached(b *testing.B) string {
-	b.Helper()
-	items, err := strconv.Atoi(os.Getenv("HERDSCAN_BENCH_ITEMS"))
-	if err != nil {
-		items = 100_000
-	}
-	addr := startMemcached(b, "-m", "1024")
-	var text strings.Builder
-	for i := range items {
-		fmt.Fprintf(&text, "set rate:10.%d.%d.%d:%d 0 %d 1 noreply\r\nx\r\n", i>>16&255, i>>8&255, i&255, i, 10_000+i%3600)
-	}
-	text.WriteString("version\r\n")
-	ask(b, addr, text.String(), 1)
-	return addr
 }

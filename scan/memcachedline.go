@@ -24,38 +24,81 @@ type metaParser struct{ key []byte }
 func (p *metaParser) parse(line []byte) (item metaItem, ok bool) {
 	hasKey, hasExpire := false, false
 	for len(line) > 0 {
-		var field []byte
-		if i := bytes.IndexByte(line, ' '); i >= 0 {
-			field, line = line[:i], line[i+1:]
-		} else {
-			field, line = line, nil
-		}
-		eq := bytes.IndexByte(field, '=')
-		if eq < 0 {
-			continue
-		}
-		value := field[eq+1:]
+		name, value := cutName(line)
 		valid := true
-		switch string(field[:eq]) {
+		switch string(name) {
 		case "key":
+			value, line = cutField(value)
 			p.key, valid = appendUnescaped(p.key[:0], value)
 			item.key, hasKey = p.key, true
 			valid = valid && len(value) > 0
 		case "exp":
-			item.expire, valid = parseInt(value)
+			item.expire, line, valid = cutNumber(value)
 			hasExpire = true
 		case "la":
-			item.access, valid = parseInt(value)
+			item.access, line, valid = cutNumber(value)
 		case "fetch":
+			value, line = cutField(value)
 			item.fetched, item.hasFetch = string(value) == "yes", true
 		case "size":
-			_, item.hasSize = parseInt(value)
+			_, line, item.hasSize = cutNumber(value)
+		default:
+			_, line = cutField(value)
 		}
 		if !valid {
 			return item, false
 		}
 	}
 	return item, hasKey && hasExpire
+}
+
+// cutName returns the name of the first field and what follows its equals sign; no name if the field has none.
+func cutName(line []byte) (name, rest []byte) {
+	for i, c := range line { // names are too short for bytes.IndexByte to pay
+		switch c {
+		case '=':
+			return line[:i], line[i+1:]
+		case ' ':
+			return nil, line
+		}
+	}
+	return nil, line
+}
+
+// cutField returns what is before the first space and what is behind it.
+func cutField(line []byte) (field, rest []byte) {
+	if i := bytes.IndexByte(line, ' '); i >= 0 {
+		return line[:i], line[i+1:]
+	}
+	return line, nil
+}
+
+// cutNumber reads a decimal number of at most 18 digits with an optional minus sign, up to a space or the end.
+func cutNumber(line []byte) (n int64, rest []byte, ok bool) {
+	i := 0
+	neg := len(line) > 0 && line[0] == '-'
+	if neg {
+		i = 1
+	}
+	first := i
+	for ; i < len(line) && line[i]-'0' <= 9; i++ {
+		if i-first >= 18 {
+			return 0, nil, false
+		}
+		n = n*10 + int64(line[i]-'0')
+	}
+	if neg {
+		n = -n
+	}
+	switch {
+	case i == first:
+		return 0, nil, false
+	case i == len(line):
+		return n, nil, true
+	case line[i] != ' ':
+		return 0, nil, false
+	}
+	return n, line[i+1:], true
 }
 
 // isMetadump reports whether head begins with a line of a metadump.
@@ -104,22 +147,6 @@ func unhex(c byte) int {
 // parseInt parses a decimal number of at most 18 digits with an optional
 // minus sign.
 func parseInt(s []byte) (int64, bool) {
-	neg := len(s) > 0 && s[0] == '-'
-	if neg {
-		s = s[1:]
-	}
-	if len(s) == 0 || len(s) > 18 {
-		return 0, false
-	}
-	var n int64
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	if neg {
-		n = -n
-	}
-	return n, true
+	n, _, ok := cutNumber(s)
+	return n, ok && bytes.IndexByte(s, ' ') < 0
 }
