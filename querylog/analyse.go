@@ -159,8 +159,13 @@ func (a *analyser) options(tried int) comb.Options {
 	return comb.Options{From: a.out.From, To: a.out.To, Resolution: time.Duration(a.bin), Tried: tried, Zone: a.o.Zone}
 }
 
-// isRead says whether a statement can be answered from a cache.
+// isRead says whether a statement can be answered from a cache. A locking read
+// can't.
 func isRead(shape string) bool {
+	if strings.HasSuffix(shape, " for update") || strings.HasSuffix(shape, " for share") || strings.HasSuffix(shape, " lock in share mode") ||
+		strings.HasSuffix(shape, " skip locked") || strings.HasSuffix(shape, " nowait") {
+		return false
+	}
 	return strings.HasPrefix(shape, "select") || strings.HasPrefix(shape, "with ") || strings.HasPrefix(shape, "(select")
 }
 

@@ -52,7 +52,7 @@ func incidents() []incident {
 			},
 		},
 		{
-			name: "hot key", span: half, rule: "HS502", severity: rule.Warning, cause: CauseHotKey, subject: "from rates", hosts: 4,
+			name: "hot key", span: half, rule: "HS501", severity: rule.Warning, cause: CauseHotKey, period: 62 * time.Second, subject: "from rates", hosts: 4,
 			plant: func(r *rand.Rand) (out []planted) {
 				every(62*time.Second, 10*time.Second, half, func(_ int, at time.Duration) {
 					for range 120 {

@@ -181,7 +181,7 @@ func (a *analyser) cronCause(h *herd) Cause {
 	}
 	c.Why = fmt.Sprintf("from the log alone: the teeth keep their place on the wall clock, every %v", round(h.comb.Period))
 	if h.comb.Lock == comb.Undetermined {
-		c.Why = fmt.Sprintf("from the log alone: a schedule of %v can't be excluded", round(h.comb.Period))
+		c.Why = fmt.Sprintf("from the log alone: a schedule of %v can't be excluded", round(h.comb.Period-h.comb.Drift))
 	}
 	if h.f.HostsATooth == 1 {
 		c.Score += 0.15
@@ -263,6 +263,9 @@ func (a *analyser) stormCauses(f *Finding, o outage, waves []wave) []Cause {
 	return []Cause{{Kind: CauseRetry, Score: 0.95, Why: why, RefutedBy: "waves that come without an outage before them"}}
 }
 
+// longCatchUp is from when on what follows an outage is no wave in step.
+const longCatchUp = 10 * time.Second
+
 // oneOffCauses gives the causes of a one-off tooth.
 func (a *analyser) oneOffCauses(f *Finding) []Cause {
 	reads := 0
@@ -286,7 +289,11 @@ func (a *analyser) oneOffCauses(f *Finding) []Cause {
 		out = append(out, Cause{Kind: CauseHotKey, Score: 0.6, Why: "from the log alone: most of it is one identical statement", RefutedBy: "copies that stay when one caller alone may refill this value"})
 	}
 	if !f.Outage.IsZero() {
-		out = append(out, Cause{Kind: CauseRetry, Score: 0.65, Why: "from the log alone: it follows an outage", RefutedBy: "no failed attempts waiting at that time"})
+		why := "from the log alone: it follows an outage"
+		if spread := f.Teeth[0].Width; spread >= longCatchUp {
+			why += fmt.Sprintf(", and is spread over %v: they do not retry in step", round(spread.Round(time.Second)))
+		}
+		out = append(out, Cause{Kind: CauseRetry, Score: 0.75, Why: why, RefutedBy: "no failed attempts waiting at that time"})
 	}
 	if len(out) == 0 {
 		out = append(out, Cause{Kind: CauseUnknown, Score: 0.4, Why: "from the log alone: one batch, once", RefutedBy: "a second one"})

@@ -112,6 +112,7 @@ func (a *analyser) detect(classes []*class, bin time.Duration) []comb.Family {
 func (a *analyser) herdOf(fam comb.Family) *herd {
 	h := &herd{comb: fam.Comb, family: fam, f: Finding{Rule: "HS501", Severity: rule.Warning}}
 	h.comb.Lock = soberLock(h.comb)
+	h.comb.Missing = min(h.comb.Missing, lacking(h.comb))
 	var stormy int
 	for _, t := range fam.Comb.Teeth {
 		if a.taken(t.At) {
@@ -175,6 +176,16 @@ func soberLock(c comb.Comb) comb.Lock {
 		return comb.Undetermined
 	}
 	return c.Lock
+}
+
+// lacking counts the teeth that are not there between the first one seen and
+// the last.
+func lacking(c comb.Comb) (n int) {
+	for i := 1; i < len(c.Teeth); i++ {
+		gap := float64(c.Teeth[i].At.Sub(c.Teeth[i-1].At))
+		n += max(0, int(math.Round(gap/float64(c.Period)))-1)
+	}
+	return n
 }
 
 // newPhase is how far from its place, in periods, a tooth begins a new train of

@@ -66,6 +66,10 @@ type Finding struct {
 	Outage  time.Time     // HS505, HS504: end of the outage before it, zero if none was seen
 	Rate    float64       // HS506: repeated misses a second
 
+	PartOf     string   // fingerprint of the finding of which this is a part, "" if it stands alone
+	PartOfRule string   // the rule of that finding
+	Also       []string // other rules that the same facts meet, told in findings that are a part of this one
+
 	Artefact bool // made by the server, its host or by monitoring: no herd of the application
 
 	Causes []Cause // best first, for herds

@@ -63,6 +63,9 @@ func (a *analyser) fixCron(h *herd) Fix {
 	if a.ownBatch(h) {
 		return Fix{Text: "nothing to do while it keeps this time to itself"}
 	}
+	if h.hot() && h.f.HostsATooth > 1 {
+		return fixStampede(&h.f)
+	}
 	if len(h.classes) < 2 {
 		return Fix{Text: "one job: let its workers start spread over a part of the period", Effect: nil}
 	}
@@ -109,10 +112,21 @@ func fixRetry(f *Finding) Fix {
 func fixOneOff(f *Finding) Fix {
 	after := float64(max(f.Texts, uint64(len(f.Members)), uint64(f.HostsATooth)))
 	e := comb.Effect{PeakBefore: float64(f.Second), PeakAfter: math.Min(after, float64(f.Second)), Unit: "queries/s"}
+	if f.Causes[0].Kind == CauseRetry {
+		return fixCatchUp(f)
+	}
 	if f.Identical < 0.5 {
 		return Fix{Text: "warm the cache at a limited rate before it takes traffic, let one caller refill each key, and give the keys random TTLs so that this does not come again"}
 	}
 	return Fix{Text: "let one caller refill (single-flight or a lock), and warm the cache before it takes traffic", Effect: &e}
+}
+
+// fixCatchUp is for what comes once when an outage ends.
+func fixCatchUp(f *Finding) Fix {
+	if f.Teeth[0].Width >= longCatchUp {
+		return Fix{Text: "nothing if the retries wait a random time already: this is demand that waited; bound how many statements run at once if it was too much"}
+	}
+	return Fix{Text: "retry after random(0, min(cap, base * 2^attempt)) (exponential backoff with full jitter), and bound how many statements run at once"}
 }
 
 func fixMissing(f *Finding) Fix {

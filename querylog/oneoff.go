@@ -177,6 +177,9 @@ func (a *analyser) oneOff(g spikeGroup) {
 			f.Outage = time.Unix(0, o.to).UTC()
 		}
 	}
+	if f.Outage.IsZero() {
+		f.Avoidable = crowds[0].repeats // after an outage it is demand that waited
+	}
 	a.scale(&f)
 	switch conns := crowds[0].connections(); {
 	case f.HostsATooth <= 1 && conns == 1:

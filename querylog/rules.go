@@ -12,7 +12,8 @@ func Rules() []rule.Rule {
 				"minutes of work within a second. Connections queue up, slow statements hold locks, and everybody else waits. " +
 				"Caches with one TTL for all keys, crontabs that all say minute 0 and jobs on timers make such combs.",
 			Decided: "The starts of each statement shape are counted in bins of 125 ms (1 s if the log's stamps are whole seconds) and given to the comb " +
-				"detector, which bounds the probability of a false alarm for all shapes together. Shapes with one period and phase are one finding. " +
+				"detector, which bounds the probability of a false alarm for all shapes together. Shapes with one period and phase are one finding, and so are values " +
+				"that were filled together with one TTL and drift apart because some take longer to rebuild. " +
 				"BEGIN, COMMIT, SET, pings and connects rise with every herd: they are listed, never blamed. " +
 				"Severity is about harm: a tooth of fewer than 7 statements, one job's own batch over one connection, one refill a process, " +
 				"and what the server, its host or monitoring does are notes. Causes are weighed from the log alone and each says what would refute it.",
@@ -31,7 +32,8 @@ func Rules() []rule.Rule {
 			Decided: "Statements are told apart by their shape and all their literals; comments such as trace ids do not count. Copies that start " +
 				"while another runs, or within 250 ms (1 s with whole-second stamps), are one burst. It is told from 20 copies over 5 connections or " +
 				"more, at 5 times the rate of the shape around it, also when it happens once. It is a warning from 50 copies, 30 of them at once or within " +
-				"a second, and more than 3 a client. Copies at once are counted from start and duration where the log has durations.",
+				"a second, and more than 3 a client. Copies at once are counted from start and duration where the log has durations. Copies that make " +
+				"the teeth of a comb or a one-off tooth are told there; the stampede then is a note that names it (part_of).",
 			Before: "14:00:00.2  SELECT * FROM fx_rates WHERE base = 'EUR'   (337 in flight from 8 clients)",
 			After:  "14:00:00.2  SELECT * FROM fx_rates WHERE base = 'EUR'   (1: single-flight in each process, or a lock)",
 			See:    []string{"HS501", "HS504"},
@@ -56,7 +58,8 @@ func Rules() []rule.Rule {
 			Why: "A deploy, a flush or a restart emptied the cache and everything is asked for at once. If all keys are then written with one TTL, " +
 				"this is the first tooth of a comb to come.",
 			Decided: "A burst beyond the tail of all others (generalised Pareto), of one statement or of all reads together, that belongs to no comb. " +
-				"The statements that rose at least fourfold are its members. One batch over one connection, and fewer than 50 of one statement, are notes.",
+				"The statements that rose at least fourfold are its members. One batch over one connection, and fewer than 50 of one statement, are notes. " +
+				"What follows an outage is demand that waited, and is no sign of a cold cache.",
 			Before: "10:31:07  144 statements of 4 shapes within 1.4 s, once (mean: 9 a second)",
 			After:  "the cache is warmed at a limited rate before it takes traffic",
 			See:    []string{"HS501", "HS502"},

@@ -193,9 +193,8 @@ func (a *analyser) remeasure(c *comb.Comb, classes []*class) {
 		wide += t.Width
 		heights, widths = append(heights, float64(t.Count)), append(widths, float64(t.Width))
 	}
-	n := len(c.Teeth)
 	c.Width = time.Duration(median(widths))
-	c.Missing = max(0, int(math.Round(float64(c.Teeth[n-1].At.Sub(c.Teeth[0].At))/float64(c.Period)))+1-n)
+	c.Missing = lacking(*c)
 	c.Baseline = float64(all-min(inside, all)) / max((a.span-wide).Seconds(), 1)
 	c.Height = median(heights) - c.Baseline*c.Width.Seconds()
 	c.Share = max(0, float64(inside)-c.Baseline*wide.Seconds()) / float64(max(all, 1))

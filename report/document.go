@@ -85,8 +85,11 @@ type Finding struct {
 	RefutedBy string   `json:"refuted_by,omitempty"`
 	// Chain is what happens around a tooth, in the order of time, where several
 	// sources saw it.
-	Chain     []Link     `json:"chain,omitempty"`
-	Also      []string   `json:"also,omitempty"` // other rules that the same facts meet
+	Chain []Link   `json:"chain,omitempty"`
+	Also  []string `json:"also,omitempty"` // other rules that the same facts meet
+	// PartOf is the fingerprint of the finding of which this is a part: not a
+	// second herd, but another look at the same one.
+	PartOf    string     `json:"part_of,omitempty"`
 	Members   []string   `json:"members,omitempty"`
 	Locations []Location `json:"locations,omitempty"`
 	Related   []Location `json:"related,omitempty"` // other places that take part

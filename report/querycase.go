@@ -37,6 +37,10 @@ func QueryCase(f *querylog.Finding, lang string) remedy.Case {
 			c.Width = f.Teeth[0].Width
 		}
 	case remedy.RetryStorm:
+		if f.Rule == "HS504" {
+			c.Kind = "" // once: there is no pause between waves to go by
+			break
+		}
 		c.Spacing, c.Growth = f.Spacing, f.Growth
 		for _, t := range f.Teeth {
 			c.Clients = math.Max(c.Clients, float64(t.Count))
@@ -44,8 +48,8 @@ func QueryCase(f *querylog.Finding, lang string) remedy.Case {
 	case remedy.MissingKey:
 		c.MissRate, c.Missing = f.Rate, float64(f.Texts)
 	case remedy.CronPileUp:
-		if f.Fix.Effect == nil {
-			c.Kind = "" // one job, or one that keeps its time to itself
+		if f.Fix.Effect == nil || f.Identical >= 0.5 {
+			c.Kind = "" // one job, one that keeps its time to itself, or one statement sent many times
 			break
 		}
 		c.Largest = f.Fix.Effect.PeakAfter

@@ -269,10 +269,16 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 	out := Finding{
 		Rule: f.Rule, Severity: f.Severity.String(), Subject: Clean(f.Subject), Count: f.Count,
 		Message: queryMessage(f), Members: queryMembers(f), Teeth: teethOf(f.Teeth), Fingerprint: f.Fingerprint,
+		Also: f.Also, PartOf: f.PartOf,
 	}
 	out.Details = append(out.Details, q.measured(f, clock)...)
 	if s := Clean(f.Subject); cut(s, messageWidth) != s {
 		out.Details = append(out.Details, "Statement: "+s)
+	}
+	if f.PartOf != "" && f.Severity >= rule.Warning {
+		out.Details = append(out.Details, "It is a part of the herd told under "+f.PartOfRule+", and needs its own remedy.")
+	} else if f.PartOf != "" && !strings.Contains(f.Reason, f.PartOfRule) {
+		out.Details = append(out.Details, "It is a part of the herd told under "+f.PartOfRule+".")
 	}
 	if f.Reason != "" {
 		out.Details = append(out.Details, sentence("a "+f.Severity.String()+": "+f.Reason))
@@ -283,7 +289,7 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 		out.Log10P = &logP
 	}
 	for _, c := range f.Causes {
-		out.Causes = append(out.Causes, Cause{Kind: string(c.Kind), Score: c.Score, Why: queryCause(c), RefutedBy: trimStop(c.RefutedBy)})
+		out.Causes = append(out.Causes, Cause{Kind: string(c.Kind), Score: c.Score, Why: queryCause(f, c), RefutedBy: trimStop(c.RefutedBy)})
 	}
 	if f.Fix.Text != "" {
 		out.Fix = queryFix(f)
@@ -292,12 +298,15 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 }
 
 // queryCause names a cause in words.
-func queryCause(c querylog.Cause) string {
+func queryCause(f *querylog.Finding, c querylog.Cause) string {
 	name := map[querylog.CauseKind]string{
 		querylog.CauseTTL: "cached values with one TTL", querylog.CauseHotKey: "one cached value that many callers refill",
 		querylog.CauseColdStart: "a cold cache", querylog.CauseCron: "jobs on a schedule", querylog.CauseRetry: "retries in step",
 		querylog.CauseReplicaJob: "one job on every replica", querylog.CauseMissingKey: "absence that is not cached",
 	}[c.Kind]
+	if f.Rule == "HS504" && c.Kind == querylog.CauseRetry {
+		name = "attempts that failed or waited" // once: no waves that could be in step
+	}
 	why := trimStop(c.Why)
 	if name == "" {
 		return why
@@ -371,7 +380,7 @@ func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 	}
 	if f.Avoidable > 0 {
 		least := ""
-		if f.Rule == "HS501" {
+		if f.Rule == "HS501" || f.Rule == "HS504" {
 			least = "At least "
 		}
 		lines = append(lines, fmt.Sprintf("%s%s of %s could have been saved: they ask for what was being asked for already.", least, Int(f.Avoidable), Count(f.Count, "queries")))

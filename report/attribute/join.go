@@ -268,7 +268,7 @@ func (a *analyser) hotLayers(s *subject) (hot map[uint64]bool, out []Layer) {
 	hot = map[uint64]bool{}
 	for j := range a.subjects {
 		o := &a.subjects[j]
-		if o.log == nil || o.log.Rule != "HS502" || o.severity < rule.Warning || len(o.log.Bursts) == 0 || len(o.onsets) < 2 || 2*o.inTeeth(s) < len(o.onsets) {
+		if o.log == nil || o.log.Rule != "HS502" || !o.log.Crowded() || len(o.onsets) < 2 || 2*o.inTeeth(s) < len(o.onsets) {
 			continue
 		}
 		m := &o.log.Members[0]
