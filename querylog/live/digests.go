@@ -70,7 +70,7 @@ func (d *digests) look(ctx context.Context, s *Server) (grown []growth, err erro
 			c.shape = d.shapes.add(d.lex, g.text)
 		}
 		rows[key] = c
-		if first || d.own(c.shape) {
+		if first || d.own(c.shape) || strings.Contains(g.text, ownName) {
 			return nil
 		}
 		if c.n < before.n { // the table was emptied in between

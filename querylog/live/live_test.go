@@ -2,195 +2,136 @@ package live_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql"
-
 	"github.com/herdscan/herdscan/querylog"
 	"github.com/herdscan/herdscan/querylog/live"
+	"github.com/herdscan/herdscan/querylog/sqltext"
 )
 
-// startServer runs a MariaDB of its own in a temporary folder and returns its DSN.
-func startServer(t *testing.T, extra ...string) string {
+// rails is what a framework sets that keeps its times in UTC.
+const rails = "time_zone=%27%2B00%3A00%27"
+
+func readTables(t *testing.T, s *server, params string) *querylog.Summary {
 	t.Helper()
-	daemon, err1 := exec.LookPath("mariadbd")
-	install, err2 := exec.LookPath("mariadb-install-db")
-	if err1 != nil || err2 != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("mariadbd is not installed, and CI must have it")
-		}
-		t.Skip("mariadbd is not installed")
-	}
-	dir, err := os.MkdirTemp("", "hsdb") // short, for the length of a socket's path
+	w, err := live.Open(t.Context(), live.Config{DSN: s.dsn + "?" + params})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "s")
-	user := "--user=" + currentUser()
-	if out, err := exec.Command(install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db", user).CombinedOutput(); err != nil {
-		t.Fatalf("mariadb-install-db: %v\n%s", err, out)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	defer w.Close()
+	sum, err := w.ReadTables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	args := append([]string{
-		"--no-defaults", user, "--datadir=" + data, "--socket=" + socket, fmt.Sprintf("--port=%d", port), "--bind-address=127.0.0.1",
-		"--skip-name-resolve", "--skip-log-bin", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0",
-		"--pid-file=" + filepath.Join(dir, "pid"),
-	}, extra...)
-	cmd := exec.Command(daemon, args...)
-	log, err := os.Create(filepath.Join(dir, "err"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		log.Close()
-	})
-	dsn := fmt.Sprintf("root@tcp(127.0.0.1:%d)/", port)
-	waitFor(t, dsn, log.Name())
-	return dsn
+	return sum
 }
 
-func currentUser() string {
-	if os.Geteuid() == 0 {
-		return "root"
-	}
-	return os.Getenv("USER")
-}
-
-// waitFor returns when the server answers.
-func waitFor(t *testing.T, dsn, log string) {
-	t.Helper()
-	db := open(t, dsn)
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
-	for db.PingContext(ctx) != nil {
-		select {
-		case <-ctx.Done():
-			text, _ := os.ReadFile(log)
-			t.Fatalf("the server does not answer:\n%s", text)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-func open(t *testing.T, dsn string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("mysql", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func exec1(t *testing.T, db *sql.DB, text string) {
-	t.Helper()
-	if _, err := db.Exec(text); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-}
-
-// stampede runs n copies of a statement at once.
-func stampede(t *testing.T, db *sql.DB, n int, text string) {
-	t.Helper()
-	var wg sync.WaitGroup
-	for range n {
-		wg.Go(func() {
-			if _, err := db.Exec(text); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-func TestServer(t *testing.T) {
-	dsn := startServer(t, "--log-output=TABLE", "--slow-query-log=1", "--general-log=1", "--long-query-time=0", "--performance-schema=ON", "--default-time-zone=-05:00")
-	app := open(t, dsn)
+// TestTables reads log tables that sessions wrote in several time zones.
+func TestTables(t *testing.T) {
+	s := startServer(t, "--log-output=TABLE", "--slow-query-log=1", "--general-log=1", "--long-query-time=0", "--default-time-zone=-05:00")
+	makeShop(t, s)
+	app, other := s.open(t, ""), s.open(t, rails)
 	app.SetMaxOpenConns(40)
-	exec1(t, app, "CREATE DATABASE shop")
-	exec1(t, app, "CREATE TABLE shop.price (sku VARCHAR(20) PRIMARY KEY, v INT)")
-	exec1(t, app, "INSERT INTO shop.price VALUES ('A1', 5)")
-	before := time.Now()
-	stampede(t, app, 30, "SELECT v FROM shop.price JOIN (SELECT SLEEP(0.3)) AS io WHERE sku = 'A1'")
-	exec1(t, app, "SET SESSION time_zone = '+03:00'")
-	ctx := context.Background()
-
-	t.Run("tables", func(t *testing.T) {
-		s, err := live.Open(ctx, live.Config{DSN: dsn})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		sum, err := s.ReadTables(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+	other.SetMaxOpenConns(3)
+	empty := func() { run(t, app, "TRUNCATE mysql.slow_log", "TRUNCATE mysql.general_log") }
+	wantNow := func(t *testing.T, sum *querylog.Summary, since time.Time) {
+		t.Helper()
 		from, to := sum.Span()
-		if from.Before(before.Add(-time.Minute)) || to.After(time.Now().Add(time.Minute)) {
-			t.Errorf("span %v to %v, now is %v: the time zone was lost", from, to, time.Now().UTC())
+		if from.Before(since.Add(-time.Minute)) || to.After(time.Now().Add(time.Minute)) {
+			t.Errorf("span %v to %v, it was from %v to %v", from, to, since.UTC(), time.Now().UTC())
 		}
+	}
+	mixed := func() {
+		for range 10 {
+			run(t, other, fastRead)
+		}
+		stampede(t, app, 30, slowRead)
+		for range 10 {
+			run(t, other, fastRead)
+		}
+	}
+
+	t.Run("slow log", func(t *testing.T) {
+		before := time.Now()
+		empty()
+		mixed()
+		sum := readTables(t, s, "")
+		wantNow(t, sum, before)
 		wantStampede(t, sum, 30)
 		wantNoOwn(t, sum)
+		if c := sum.Coverage()[0]; c.Falsified == 0 || c.Skipped != 0 || !c.Complete {
+			t.Errorf("%+v", c)
+		}
+		wantNow(t, readTables(t, s, rails), before) // whatever the reader's zone is
 	})
 
-	t.Run("sample", func(t *testing.T) {
-		s, err := live.Open(ctx, live.Config{DSN: dsn})
-		if err != nil {
-			t.Fatal(err)
+	t.Run("every session in another zone", func(t *testing.T) {
+		before := time.Now()
+		empty()
+		for range 100 {
+			run(t, other, fastRead)
 		}
-		defer s.Close()
-		stop, cancel := context.WithCancel(ctx)
-		looks := 0
-		sum, err := s.Sample(stop, live.SampleOptions{Every: 200 * time.Millisecond, Progress: func(n uint64) {
-			switch looks++; looks {
-			case 2:
-				stampede(t, app, 25, "SELECT v + 1 FROM shop.price WHERE sku = 'B2'")
-			case 4:
-				cancel()
+		sum := readTables(t, s, "")
+		var lex sqltext.Lexer
+		n := uint64(0)
+		for b := range sum.Starts(lex.Sum([]byte(fastRead)).Shape).Bins() {
+			if at := time.Unix(0, b.At); at.After(before.Add(-time.Minute)) && at.Before(time.Now().Add(time.Minute)) {
+				n += b.N
 			}
-		}})
-		if err != nil {
-			t.Fatal(err)
 		}
-		if n := sum.Statements(); n < 25 || n > 60 {
-			t.Errorf("%d statements counted, 25 were run", n)
+		if n != 100 {
+			t.Errorf("%d of 100 are in their time", n)
 		}
+	})
+
+	t.Run("general log", func(t *testing.T) {
+		before := time.Now()
+		empty()
+		run(t, app, "SET GLOBAL slow_query_log = 0", "TRUNCATE mysql.slow_log")
+		mixed()
+		sum := readTables(t, s, "")
+		wantNow(t, sum, before)
 		wantNoOwn(t, sum)
-	})
-
-	t.Run("read only", func(t *testing.T) {
-		for _, a := range live.ExplainAccess() {
-			if !strings.Contains(a.SQL, "/* herdscan */") {
-				t.Errorf("%s is not marked", a.SQL)
-			}
-			for _, verb := range []string{"INSERT", "UPDATE ", "DELETE", "SET GLOBAL", "FLUSH", "TRUNCATE"} {
-				if strings.Contains(strings.ToUpper(a.SQL), verb) {
-					t.Errorf("%s writes", a.SQL)
-				}
-			}
+		if n := total(sum, slowRead); n != 30 {
+			t.Errorf("%d of 30 read", n)
 		}
 	})
+
+	t.Run("damaged rows", func(t *testing.T) {
+		run(t, app, "SET GLOBAL general_log = 0", "TRUNCATE mysql.slow_log")
+		run(t, app, "SET GLOBAL slow_query_log = 0", "CREATE TABLE mysql.damaged LIKE mysql.slow_log")
+		row := "INSERT INTO mysql.damaged SET start_time = %s, user_host = 'a[a] @ h [1.2.3.4]', query_time = %s, lock_time = 0, rows_sent = 1, rows_examined = 1, db = 'shop', last_insert_id = 0, insert_id = 0, server_id = 1, sql_text = 'SELECT 1', thread_id = 7, rows_affected = 0"
+		one := s.open(t, "sql_mode=%27%27")
+		one.SetMaxOpenConns(1)
+		for i := range 30 {
+			at := "NOW(6)"
+			if i%10 == 3 {
+				at = "'0000-00-00 00:00:00'"
+			}
+			run(t, one, fmt.Sprintf(row, at, "'838:59:59.999999'"))
+		}
+		run(t, app, "DROP TABLE mysql.slow_log", "RENAME TABLE mysql.damaged TO mysql.slow_log")
+		c := readTables(t, s, "").Coverage()[0]
+		if c.Read != 27 || c.Skipped != 3 || len(c.Errors) != 3 || c.Errors[1].Line != 14 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestReadOnly(t *testing.T) {
+	for _, a := range live.ExplainAccess() {
+		if !strings.HasPrefix(a.SQL, "/* herdscan */ ") {
+			t.Errorf("%s is not marked", a.SQL)
+		}
+		verb, _, _ := strings.Cut(strings.TrimPrefix(a.SQL, "/* herdscan */ "), " ")
+		if verb != "SELECT" && verb != "SHOW" && !strings.HasPrefix(a.SQL, "/* herdscan */ SET SESSION ") {
+			t.Errorf("%s may write", a.SQL)
+		}
+	}
 }
 
 func wantStampede(t *testing.T, sum *querylog.Summary, n uint64) {

@@ -36,9 +36,6 @@ func newSampler(s *Server) *sampler {
 	for _, a := range ExplainAccess() {
 		w.own[w.lex.Sum([]byte(a.SQL)).Shape] = true
 	}
-	for _, text := range []string{sqlDigests, digestsSince(time.Second)} { // as they are counted
-		w.own[w.lex.Sum([]byte(statementOf(text))).Shape] = true
-	}
 	own := func(shape uint64) bool { return w.own[shape] }
 	w.digests = digests{lex: &w.lex, own: own}
 	w.list = processes{lex: &w.lex, own: own, account: s.account}
@@ -94,7 +91,7 @@ func (w *sampler) lookDigests(ctx context.Context) error {
 		return err
 	}
 	if first {
-		w.ended = nil // nobody knows whether they are counted
+		w.settle() // nobody knows whether they are counted
 		return nil
 	}
 	w.account(before, w.digests.at, grown)
@@ -107,8 +104,7 @@ func (w *sampler) accountSeen() {
 		e := q.event()
 		w.out.Observe(&e, &w.cov)
 	}
-	w.ended = w.ended[:0]
-	clear(w.peaks)
+	w.settle()
 }
 
 // event is a statement that was caught running. How long it ran is at least
@@ -134,12 +130,28 @@ func (w *sampler) account(from, to time.Time, grown []growth) {
 	for shape, list := range caught {
 		w.herd(shape, list, counted[shape])
 	}
+	starts := map[uint64][]time.Time{}
+	for shape, list := range caught {
+		for _, q := range list {
+			starts[shape] = append(starts[shape], q.start)
+		}
+	}
 	for _, g := range grown {
-		w.count(g, caught, from.Add(to.Sub(from)/2))
+		w.count(g, caught, starts[g.shape], from.Add(to.Sub(from)/2))
 	}
 	w.closeHerds(false)
+	w.settle()
+}
+
+// settle forgets what was accounted for, but not what still runs.
+func (w *sampler) settle() {
 	w.ended = w.ended[:0]
-	clear(w.peaks)
+	running := w.list.identical()
+	for text := range w.peaks {
+		if running[text] == nil {
+			delete(w.peaks, text)
+		}
+	}
 }
 
 // assign puts the statements caught running under the digests that counted
@@ -166,8 +178,9 @@ func (w *sampler) assign(counted map[uint64]uint64) map[uint64][]*process {
 }
 
 // count counts the growth of one digest: those caught running by themselves,
-// the others without text and client in the middle between the two looks.
-func (w *sampler) count(g growth, caught map[uint64][]*process, mid time.Time) {
+// the others without text and client at the starts of the caught ones of their
+// shape, and in the middle between the two looks where too few were caught.
+func (w *sampler) count(g growth, caught map[uint64][]*process, starts []time.Time, mid time.Time) {
 	n := g.n
 	list := caught[g.shape]
 	for ; len(list) > 0 && n > 0; list, n = list[1:], n-1 {
@@ -179,10 +192,17 @@ func (w *sampler) count(g growth, caught map[uint64][]*process, mid time.Time) {
 		w.out.ObserveMany(&e, 1, &w.cov)
 	}
 	caught[g.shape] = list
-	w.out.ObserveMany(&querylog.Event{
-		Time: mid.Add(-g.mean), Query: []byte(g.text), DB: g.schema, Shape: g.shape,
-		Duration: g.mean, Has: querylog.HasTime | querylog.HasDuration,
-	}, n, &w.cov)
+	if len(starts) < herdCopies {
+		starts = []time.Time{mid.Add(-g.mean)}
+	}
+	for i, at := range starts {
+		share := n / uint64(len(starts)-i)
+		w.out.ObserveMany(&querylog.Event{
+			Time: at, Query: []byte(g.text), DB: g.schema, Shape: g.shape,
+			Duration: g.mean, Has: querylog.HasTime | querylog.HasDuration,
+		}, share, &w.cov)
+		n -= share
+	}
 }
 
 // herd follows the texts of one shape. counted is 0 where no digest counts.

@@ -17,14 +17,19 @@ type shapes struct {
 	cut   []cutShape
 }
 
-// cutShape is a digest whose text the server cut.
+// cutShape is a digest whose text the server may have cut.
 type cutShape struct {
 	prefix string
 	shape  uint64
 }
 
-// maxCut bounds how many digests of cut text are told apart.
-const maxCut = 1000
+const (
+	// mayBeCut is the least length of the text of a cut digest: servers keep
+	// 1,024 bytes of tokens (performance_schema_max_digest_length), of two
+	// bytes or more, and MariaDB does not say when it cuts.
+	mayBeCut = 1000
+	maxCut   = 1000 // digests of cut text that are told apart
+)
 
 // add takes in the text of a digest and returns its shape.
 func (s *shapes) add(lex *sqltext.Lexer, text string) uint64 {
@@ -36,7 +41,7 @@ func (s *shapes) add(lex *sqltext.Lexer, text string) uint64 {
 	bare := spelling(lex.AppendShape(nil, sql))
 	s.exact[shape] = true
 	s.loose[xxhash.Sum64String(bare)] = shape
-	if strings.HasSuffix(strings.TrimRight(text, " "), "...") && len(s.cut) < maxCut {
+	if len(text) >= mayBeCut && len(s.cut) < maxCut {
 		s.cut = append(s.cut, cutShape{strings.TrimRight(bare, "?"), shape})
 	}
 	return shape

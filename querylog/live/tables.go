@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/herdscan/herdscan/querylog"
 )
 
@@ -19,11 +21,11 @@ var ErrNoTable = errors.New("the server writes no query log to mysql.slow_log or
 // rows, the slow log first because it knows durations.
 func (s *Server) ReadTables(ctx context.Context) (*querylog.Summary, error) {
 	out := &querylog.Summary{}
-	n, err := s.readTable(ctx, out, sqlSlowLog, querylog.FormatSlowCSV, "mysql.slow_log")
+	n, err := s.readTable(ctx, out, sqlSlowLog, sqlLastSlow, querylog.FormatSlowCSV, "mysql.slow_log")
 	if err != nil || n > 0 {
 		return out, err
 	}
-	n, err = s.readTable(ctx, out, sqlGeneral, querylog.FormatGeneralCSV, "mysql.general_log")
+	n, err = s.readTable(ctx, out, sqlGeneral, sqlLastGeneral, querylog.FormatGeneralCSV, "mysql.general_log")
 	if err == nil && n == 0 && !strings.Contains(s.LogOutput, "TABLE") {
 		err = ErrNoTable
 	}
@@ -32,10 +34,14 @@ func (s *Server) ReadTables(ctx context.Context) (*querylog.Summary, error) {
 
 // readTable counts the rows of one log table. The connection's read timeout
 // bounds the wait for each packet, not the whole table.
-func (s *Server) readTable(ctx context.Context, out *querylog.Summary, text string, f querylog.Format, table string) (n uint64, err error) {
+func (s *Server) readTable(ctx context.Context, out *querylog.Summary, text, last string, f querylog.Format, table string) (n uint64, err error) {
 	var rate uint64
 	if f == querylog.FormatSlowCSV {
 		rate = s.variable(ctx, sqlRate)
+	}
+	ahead, err := s.zoneOf(ctx, last)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", table, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,32 +54,33 @@ func (s *Server) readTable(ctx context.Context, out *querylog.Summary, text stri
 	if err != nil {
 		return 0, err
 	}
-	t := tableReader{s: s, raw: make([]sql.RawBytes, len(names)), at: map[string]int{}}
-	for i, name := range names {
-		t.at[name] = i
-	}
-	into := make([]any, len(names))
-	for i := range into {
-		into[i] = &t.raw[i]
-	}
+	t := newTableReader(s, names)
 	cov := querylog.Coverage{
 		Source: s.address + " " + table, Format: f, Version: s.Version, Server: s.flavour(), Fine: true,
 		SampleRate: rate, Complete: true,
 	}
+	p := placer{now: s.now, ahead: ahead, emit: func(e *querylog.Event) { out.Observe(e, &cov) }}
 	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return n, err
+		n++
+		if err = rows.Scan(t.into...); err != nil {
+			break
 		}
-		e, ok := t.event(f)
-		if !ok {
+		e, bad := t.event(f)
+		if bad != nil {
 			cov.Skipped++
+			if len(cov.Errors) < querylog.MaxErrors {
+				cov.Errors = append(cov.Errors, querylog.ParseError{Source: cov.Source + " row", Line: int64(n), Err: bad})
+			}
 			continue
 		}
-		out.Observe(e, &cov)
-		n++
+		p.add(e)
 	}
-	cov.Falsified = t.shifted
-	if err = rows.Err(); err != nil {
+	p.finish()
+	cov.Falsified = p.moved
+	if p.uniform > 0 {
+		cov.Notes = append(cov.Notes, fmt.Sprintf("the table reaches %v into the future: %d rows were taken to be written by sessions whose time zone is that far ahead of the server's", p.ahead, p.uniform))
+	}
+	if err = errors.Join(err, rows.Err()); err != nil {
 		cov.Complete, cov.Stopped = false, err.Error()
 		err = fmt.Errorf("%s: %w", table, err)
 	}
@@ -81,6 +88,25 @@ func (s *Server) readTable(ctx context.Context, out *querylog.Summary, text stri
 		out.Cover(cov)
 	}
 	return n, err
+}
+
+// zoneOf says how far the most rows of a table are ahead of the server's
+// clock. A table that is too long to find it out within the deadline is taken as
+// it is.
+func (s *Server) zoneOf(ctx context.Context, text string) (time.Duration, error) {
+	quarters := map[int]uint64{}
+	err := s.query(ctx, text, func(r *sql.Rows) error {
+		var q float64
+		var n uint64
+		err := r.Scan(&q, &n)
+		quarters[int(q)] += n
+		return err
+	})
+	var said *mysql.MySQLError
+	if err != nil && ctx.Err() == nil && !errors.As(err, &said) {
+		return 0, s.reconnect(ctx)
+	}
+	return aheadOf(quarters), err
 }
 
 func (s *Server) flavour() querylog.Server {
@@ -92,12 +118,20 @@ func (s *Server) flavour() querylog.Server {
 
 // tableReader turns rows into events.
 type tableReader struct {
-	s       *Server
-	raw     []sql.RawBytes
-	at      map[string]int
-	event0  querylog.Event
-	last    time.Time
-	shifted uint64
+	s    *Server
+	raw  []sql.RawBytes
+	into []any // points to raw
+	at   map[string]int
+	row  querylog.Event
+}
+
+func newTableReader(s *Server, names []string) *tableReader {
+	t := &tableReader{s: s, raw: make([]sql.RawBytes, len(names)), into: make([]any, len(names)), at: map[string]int{}}
+	for i, name := range names {
+		t.at[strings.ToLower(name)] = i
+		t.into[i] = &t.raw[i]
+	}
+	return t
 }
 
 func (t *tableReader) get(name string) []byte {
@@ -112,13 +146,16 @@ func (t *tableReader) number(name string) (uint64, bool) {
 	return v, err == nil
 }
 
+// errNoTime says that a row has no time that can be read.
+var errNoTime = errors.New("no time")
+
 // event reads one row.
-func (t *tableReader) event(f querylog.Format) (*querylog.Event, bool) {
-	e := &t.event0
+func (t *tableReader) event(f querylog.Format) (*querylog.Event, error) {
+	e := &t.row
 	*e = querylog.Event{Query: e.Query[:0]}
 	at, ok := parseUnix(string(t.raw[0]))
 	if !ok {
-		return nil, false
+		return nil, errNoTime
 	}
 	e.Time, e.Has = at, querylog.HasTime
 	e.User, e.Host = querylog.ParseClient(t.get("user_host"))
@@ -126,19 +163,24 @@ func (t *tableReader) event(f querylog.Format) (*querylog.Event, bool) {
 		e.ThreadID, e.Has = v, e.Has|querylog.HasThread
 	}
 	if f == querylog.FormatGeneralCSV {
-		e.Query = append(e.Query, t.get("argument")...)
+		t.text(e, "argument")
 		e.Kind = querylog.CommandKind(t.get("command_type"))
 	} else {
+		t.text(e, "sql_text")
 		t.slow(e)
 	}
-	e.Size = int64(len(e.Query))
-	t.unshift(e)
-	return e, true
+	return e, nil
+}
+
+// text takes the statement, of a long one its beginning.
+func (t *tableReader) text(e *querylog.Event, column string) {
+	text := t.get(column)
+	e.Size = int64(len(text))
+	e.Query = append(e.Query, text[:min(len(text), querylog.MaxStatement)]...)
 }
 
 // slow reads the columns of the slow log.
 func (t *tableReader) slow(e *querylog.Event) {
-	e.Query = append(e.Query, t.get("sql_text")...)
 	e.DB = string(t.get("db"))
 	if d, ok := querylog.ParseClock(t.get("query_time")); ok {
 		e.Duration, e.Has = d, e.Has|querylog.HasDuration
@@ -154,29 +196,6 @@ func (t *tableReader) slow(e *querylog.Event) {
 	}
 	if !t.s.MariaDB {
 		e.Time = e.Time.Add(-e.Duration) // MySQL stores the end
-	}
-}
-
-// unshift puts rows right that a session with a time zone of its own wrote.
-// The table holds text in the zone of the writing session, and is read in the
-// server's default zone, which almost all sessions keep. Rows come in the
-// order of their ends: one that is ahead of the server's clock, or far behind
-// the rows before it, is off by whole quarters of an hour.
-func (t *tableReader) unshift(e *querylog.Event) {
-	const quarter = 15 * time.Minute
-	end := e.Time.Add(e.Duration)
-	var shift time.Duration
-	if ahead := end.Sub(t.s.now); !t.s.now.IsZero() && ahead > time.Minute {
-		shift = -(ahead - time.Minute + quarter).Truncate(quarter)
-	} else if back := t.last.Sub(end); !t.last.IsZero() && back > quarter-time.Minute {
-		shift = back.Round(quarter)
-	}
-	if shift != 0 {
-		e.Time, end = e.Time.Add(shift), end.Add(shift)
-		t.shifted++
-	}
-	if end.After(t.last) {
-		t.last = end
 	}
 }
 
