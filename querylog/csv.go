@@ -9,11 +9,14 @@ import (
 )
 
 // csvGrammar reads rows of mysql.slow_log and mysql.general_log: exported with
-// a header line (RFC 4180), or the storage engine's own file (no header,
-// backslash escapes). MySQL's and MariaDB's columns come in one order.
+// a header line (RFC 4180), the storage engine's own file (no header,
+// backslash escapes), or lines of tabs with backslash escapes, as the mysql
+// client and SELECT ... INTO OUTFILE write them. MySQL's and MariaDB's columns
+// come in one order.
 type csvGrammar struct {
 	general bool
 	engine  bool
+	tabs    bool
 	columns columns
 }
 
@@ -169,8 +172,43 @@ func (g csvGrammar) row(b *block, lex *sqltext.Lexer, fields [][]byte, at int, l
 	b.records = append(b.records, r)
 }
 
+// separator stands between fields.
+func (g csvGrammar) separator() byte {
+	if g.tabs {
+		return '\t'
+	}
+	return ','
+}
+
+// tabRowEnd returns the position after the line break that ends the row at i;
+// one behind a backslash is part of a field.
+func tabRowEnd(data []byte, i int) (end int, open bool) {
+	for from := i; ; {
+		n := bytes.IndexByte(data[i:], '\n')
+		if n < 0 {
+			return len(data), i > from // a last line may have no end, an escaped break must go on
+		}
+		i += n + 1
+		if !escaped(data, i-1) {
+			return i, false
+		}
+	}
+}
+
+// escaped says whether an odd number of backslashes stands before i.
+func escaped(data []byte, i int) bool {
+	n := 0
+	for i-n > 0 && data[i-n-1] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
 // rowEnd returns the position after the line break that ends the row at i.
 func (g csvGrammar) rowEnd(data []byte, i int) (end int, open bool) {
+	if g.tabs {
+		return tabRowEnd(data, i)
+	}
 	for i < len(data) {
 		switch data[i] {
 		case '\n':
@@ -209,6 +247,9 @@ func (g csvGrammar) quoteEnd(data []byte, i int) int {
 
 // split cuts a row into its fields and takes their quotes and escapes off, in place.
 func (g csvGrammar) split(fields [][]byte, row []byte) [][]byte {
+	if g.tabs {
+		return splitTabs(fields, row)
+	}
 	for i := 0; ; {
 		if i < len(row) && row[i] == '"' {
 			end := g.quoteEnd(row, i)
@@ -231,6 +272,42 @@ func (g csvGrammar) split(fields [][]byte, row []byte) [][]byte {
 		}
 		i++
 	}
+}
+
+// splitTabs cuts a row at the tabs that stand behind no backslash.
+func splitTabs(fields [][]byte, row []byte) [][]byte {
+	for from, i := 0, 0; ; i++ {
+		n := bytes.IndexByte(row[i:], '\t')
+		if n < 0 {
+			return append(fields, tabField(row[from:]))
+		}
+		if i += n; !escaped(row[from:], i-from) {
+			fields = append(fields, tabField(row[from:i]))
+			from = i + 1
+		}
+	}
+}
+
+// tabField undoes the escapes of a field, in place. NULL is empty.
+func tabField(b []byte) []byte {
+	if string(b) == "NULL" || string(b) == `\N` {
+		return b[:0]
+	}
+	r := bytes.IndexByte(b, '\\')
+	if r < 0 {
+		return b
+	}
+	w := r
+	for ; r < len(b); r++ {
+		c := b[r]
+		if c == '\\' && r+1 < len(b) {
+			r++
+			c = unescaped(b[r])
+		}
+		b[w] = c
+		w++
+	}
+	return b[:w]
 }
 
 // unescape undoes the escapes of a quoted field, in place.
@@ -280,30 +357,38 @@ func parseClock(b []byte) (int64, bool) {
 	return (int64(h)*3600+int64(m)*60)*1e9 + s, true
 }
 
-func (csvGrammar) lastCut(data []byte) int {
+func (g csvGrammar) lastCut(data []byte) int {
 	for end := len(data); ; {
 		i := bytes.LastIndexByte(data[:end], '\n')
 		if i < 0 {
 			return 0
 		}
-		if csvCut(data, i+1) {
+		if g.cut(data, i+1) {
 			return i + 1
 		}
 		end = i
 	}
 }
 
-func (csvGrammar) firstCut(data []byte, from int) int {
+func (g csvGrammar) firstCut(data []byte, from int) int {
 	for i := max(from-1, 0); ; {
 		n := bytes.IndexByte(data[i:], '\n')
 		if n < 0 {
 			return 0
 		}
 		i += n + 1
-		if csvCut(data, i) {
+		if g.cut(data, i) {
 			return i
 		}
 	}
+}
+
+// cut says whether a row begins at i, a beginning of a line.
+func (g csvGrammar) cut(data []byte, i int) bool {
+	if g.tabs {
+		return i < len(data) && !escaped(data, i-1)
+	}
+	return csvCut(data, i)
 }
 
 // csvCut says whether the line at i begins with a time, as a row does.

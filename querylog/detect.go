@@ -9,15 +9,21 @@ import (
 type wrapping uint8
 
 const (
-	bare     wrapping = iota
-	wrapJSON          // CloudWatch subscriptions and exports, docker's json-file
-	wrapLine          // a prefix on each line (docker compose, CRI), or whole records on one line
+	bare         wrapping = iota
+	wrapJSON              // CloudWatch, Cloud Logging, Azure, docker's json-file, the journal
+	wrapLine              // a prefix on each line, or whole records on one line
+	wrapEvents            // aws logs --output text
+	wrapBox               // a table drawn by the mysql client
+	wrapVertical          // the same with \G
+	wrapInsert            // a dump of a log table
+	wrapCSV               // an export of CloudWatch Logs Insights
 )
 
 // detected is what the beginning of an input looks like.
 type detected struct {
 	format  Format
 	wrap    wrapping
+	prefix  prefix // of each line, for wrapLine
 	grammar grammar
 }
 
@@ -32,7 +38,7 @@ func (e *UnknownFormatError) Error() string {
 	if e.Looks != "" {
 		return fmt.Sprintf("%s: no query log of MySQL or MariaDB: it looks like %s", e.Source, e.Looks)
 	}
-	return fmt.Sprintf("%s: no query log of MySQL or MariaDB", e.Source)
+	return fmt.Sprintf("%s: no query log of MySQL or MariaDB: give a slow or general log, or rows of mysql.slow_log or mysql.general_log", e.Source)
 }
 
 // sniffBytes is how much of an input is looked at to recognise it.
@@ -46,10 +52,15 @@ func detect(name string, head []byte, wrapped bool) (detected, error) {
 	if len(rest) == 0 {
 		return detected{format: FormatSlow, grammar: slowGrammar{}}, nil
 	}
-	if rest[0] == '{' && !wrapped {
-		return detected{wrap: wrapJSON}, nil
+	if !wrapped {
+		if w := detectWrapping(head); w != bare {
+			return detected{wrap: w}, nil
+		}
 	}
-	if g, ok := detectCSV(head); ok {
+	if g, ok := detectTable(head); ok {
+		if g.columns.time != 0 && !g.tabs {
+			return detected{}, &UnknownFormatError{Source: name, Looks: "a CSV of a log table whose first column is not the time: put start_time or event_time first"}
+		}
 		f := FormatSlowCSV
 		if g.general {
 			f = FormatGeneralCSV
@@ -58,6 +69,9 @@ func detect(name string, head []byte, wrapped bool) (detected, error) {
 	}
 	if d, ok := detectLines(head, wrapped); ok {
 		return d, nil
+	}
+	if !wrapped && anyLine(head, isInsert) {
+		return detected{wrap: wrapInsert}, nil
 	}
 	return detected{}, &UnknownFormatError{Source: name, Looks: looksLike(head)}
 }
@@ -81,8 +95,11 @@ func detectLines(head []byte, wrapped bool) (detected, bool) {
 		if _, ok := parseGeneralHead(line); ok {
 			return detected{format: FormatGeneral, grammar: generalGrammar{}}, true
 		}
-		if !wrapped && isPrefixed(line) {
-			return detected{wrap: wrapLine}, true
+		if wrapped {
+			continue
+		}
+		if p := findPrefix(line); p != nil {
+			return detected{wrap: wrapLine, prefix: p}, true
 		}
 	}
 	return detected{format: FormatSlow, grammar: slowGrammar{}}, banner
@@ -93,52 +110,53 @@ func isOneLine(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("# Time: ")) && bytes.Contains(line, []byte(" # Query_time: "))
 }
 
-// isPrefixed recognises a log line behind the prefix of a container log.
-func isPrefixed(line []byte) bool {
-	rest, ok := cutPrefix(line)
-	if !ok {
-		return false
+// detectWrapping recognises what is wrapped in something that is no line of a log.
+func detectWrapping(head []byte) wrapping {
+	rest := bytes.TrimLeft(head, " \t\r\n")
+	switch {
+	case rest[0] == '{', rest[0] == '[' && bytes.HasPrefix(bytes.TrimLeft(rest[1:], " \t\r\n"), []byte("{")):
+		return wrapJSON
+	case anyLine(head, func(line []byte) bool { return bytes.HasPrefix(line, eventMark) }) && !beginsRecord(rest[:max(bytes.IndexByte(rest, '\n'), 0)]):
+		return wrapEvents
+	case rest[0] == '#' && (bytes.Contains(head, tabTime) || bytes.Contains(head, tabUser)):
+		return wrapLine
+	case bytes.HasPrefix(rest, []byte("@")) && bytes.Contains(rest[:max(bytes.IndexByte(rest, '\n'), 0)], []byte("@message")):
+		return wrapCSV
+	case bytes.HasPrefix(rest, []byte("+--")) && bytes.Contains(rest[:min(len(rest), 4096)], []byte("| user_host ")):
+		return wrapBox
+	case isRowMark(rest[:max(bytes.IndexByte(rest, '\n'), 0)]) && bytes.Contains(rest[:min(len(rest), 4096)], []byte("user_host: ")):
+		return wrapVertical
 	}
-	if len(rest) > 0 && rest[0] == '#' {
-		return isHead(rest, true)
-	}
-	_, general := parseGeneralHead(rest)
-	return general || isBanner(rest)
+	return bare
 }
 
-// cutPrefix takes the prefix of docker compose ("mysql-1  | ") or of a
-// container runtime ("2026-11-30T18:10:11.1Z stderr F ") off a line.
-func cutPrefix(line []byte) ([]byte, bool) {
-	if bar := bytes.Index(line, []byte(" | ")); bar > 0 && bar < 64 && bytes.IndexByte(line[:bar], '#') < 0 {
-		return line[bar+3:], true
-	}
-	t := parseStamp(line)
-	if t.n == 0 || !t.zoned {
-		return nil, false
-	}
-	rest := line[t.n:]
-	for _, s := range []string{" stderr F ", " stdout F ", " stderr P ", " stdout P "} {
-		if r, ok := bytes.CutPrefix(rest, []byte(s)); ok {
-			return r, true
+// anyLine says whether a line of the head is recognised.
+func anyLine(head []byte, is func([]byte) bool) bool {
+	for i := 0; i < len(head); {
+		end, next := lineEnd(head, i)
+		if is(head[i:end]) {
+			return true
 		}
+		i = next
 	}
-	return nil, false
+	return false
 }
 
-// detectCSV recognises rows of the log tables by the header line or by the
-// columns of the first row.
-func detectCSV(head []byte) (csvGrammar, bool) {
+// detectTable recognises rows of the log tables, with commas or tabs, by the
+// header line or by the columns of the first row.
+func detectTable(head []byte) (csvGrammar, bool) {
 	end, _ := lineEnd(head, 0)
 	first := bytes.ToLower(head[:end])
-	if bytes.Contains(first, []byte("user_host")) && bytes.IndexByte(first, ',') > 0 {
-		c := namedColumns(bytes.Split(first, []byte(",")))
-		g := csvGrammar{columns: c, general: c.command >= 0}
-		return g, c.time >= 0 && c.text >= 0
+	if bytes.Contains(first, []byte("user_host")) && first[0] != '#' {
+		g := csvGrammar{tabs: bytes.IndexByte(first, '\t') > 0}
+		g.columns = namedColumns(bytes.Split(first, []byte{g.separator()}))
+		g.general = g.columns.command >= 0
+		return g, g.columns.time >= 0 && g.columns.text >= 0
 	}
 	if !csvCut(head, 0) {
 		return csvGrammar{}, false
 	}
-	g := csvGrammar{engine: true}
+	g := csvGrammar{engine: true, tabs: bytes.IndexByte(head[:min(end, 30)], '\t') > 0}
 	end, _ = g.rowEnd(head, 0)
 	row := bytes.TrimRight(bytes.Clone(head[:end]), "\r\n")
 	switch n := len(g.split(nil, row)); {
@@ -146,6 +164,9 @@ func detectCSV(head []byte) (csvGrammar, bool) {
 		g.general, g.columns = true, generalColumns()
 	case n >= 11 && n <= 13:
 		g.columns = slowColumns()
+		if n < 13 {
+			g.columns.affected = -1
+		}
 	default:
 		return g, false
 	}
@@ -166,13 +187,17 @@ func looksLike(head []byte) string {
 	case bytes.HasPrefix(head, []byte("REDIS0")):
 		return "a Redis dump"
 	case bytes.HasPrefix(head, []byte("\xfebin")):
-		return "a MySQL binary log"
+		return "a MySQL binary log (it has no reads: give the slow or general log)"
 	case has("LOG:  duration:") || has("LOG:  statement:") || has("LOG:  execute "):
 		return "a log of PostgreSQL"
 	case has("mysqld: ready for connections") || has("[Note] ") || has("[System] [MY-"):
-		return "the error log of a server"
+		return "the error log of a server (SHOW VARIABLES LIKE '%log%file' names its slow and general log)"
 	case has("-- MySQL dump") || has("-- MariaDB dump"):
-		return "a dump of mysqldump"
+		return "a dump of mysqldump without rows of mysql.slow_log or mysql.general_log near its beginning"
+	case has("\x1b["):
+		return "the output of a terminal with colours (write the log itself to a file)"
+	case has("<AUDIT_RECORD") || has("\"audit_record\""):
+		return "an audit log (give the slow or general log)"
 	case has("# Query 1:") || has("# Overall:"):
 		return "a report of pt-query-digest"
 	case bytes.IndexByte(head, 0) >= 0:

@@ -127,7 +127,7 @@ func (in *input) open(f io.Reader) error {
 	if in.wrap == bare {
 		return nil
 	}
-	in.unwrap = unwrap(in.r, in.wrap)
+	in.unwrap = unwrap(in.r, in.detected)
 	in.r = in.unwrap
 	return in.recognise(true)
 }

@@ -241,6 +241,6 @@ func (c *counter) finish(err error) {
 		c.s.coarse = c.s.coarse || !v.Fine
 	}
 	if u := c.in.unwrap; u != nil {
-		v.Skipped += u.bad
+		u.report(v)
 	}
 }
