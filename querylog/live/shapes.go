@@ -24,10 +24,10 @@ type cutShape struct {
 }
 
 const (
-	// mayBeCut is the least length of the text of a cut digest: servers keep
-	// 1,024 bytes of tokens (performance_schema_max_digest_length), of two
-	// bytes or more, and MariaDB does not say when it cuts.
-	mayBeCut = 1000
+	// mayBeCut is less than the text of any cut digest: servers keep
+	// 1,024 bytes of tokens (performance_schema_max_digest_length), which take
+	// about as many characters, and MariaDB does not say when it cuts.
+	mayBeCut = 750
 	maxCut   = 1000 // digests of cut text that are told apart
 )
 
