@@ -2,6 +2,7 @@ package comb
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -36,55 +37,194 @@ const (
 	levelsPerOf = 48    // the coverage holds at least so many bins of the widest level
 )
 
-// levels returns the counts at doubling bin widths.
-func levels(base *grid) []level {
+// workshop is memory that is used again: by one level after the other, one
+// search after the other, one series after the other.
+type workshop struct {
+	finest   grid
+	coarse   []*grid // the levels above the finest
+	upTo     []float64
+	quiet    []float64
+	peaks    []peak // of the level
+	first    []peak // before the background was quiet
+	follower follower
+	lags     lagCounter
+}
+
+// levels returns the counts at doubling bin widths. They are in the workshop's
+// memory, until it is called again.
+func (m *workshop) levels(base *grid) []level {
 	span := float64(base.n) * base.w
 	var out []level
-	g, mem := base, newScratch(len(base.x))
+	g := base
 	for shift := uint(0); ; shift++ {
-		out = append(out, level{grid: g, shift: shift, bursts: findBursts(g, base, shift, mem)})
+		out = append(out, level{grid: g, shift: shift, bursts: m.findBursts(g, base, shift)})
 		if g.w*2 > min(widestBin, span/levelsPerOf) {
 			return out
 		}
-		g = g.coarsen()
+		g = m.coarser(g, shift)
 	}
 }
 
-// findBursts returns the bursts of g in time order. The background is
-// computed twice, the second time without the bins that stood out.
-func findBursts(g, base *grid, shift uint, mem *scratch) []burst {
-	lam, quiet := mem.lam[:len(g.x)], mem.quiet[:len(g.x)]
-	clear(lam)
-	g.background(g.c, lam, mem.upTo, minExcess)
-	again := false
-	for i, c := range g.c {
-		quiet[i] = c
-		if c-lam[i] >= minExcess && llr(c, lam[i]) > strongLLR {
-			quiet[i], again = lam[i], true
-		}
+// coarser returns the level above one that has bins of 2^shift of the finest.
+func (m *workshop) coarser(g *grid, shift uint) *grid {
+	if int(shift) == len(m.coarse) {
+		m.coarse = append(m.coarse, new(grid))
 	}
-	if again {
-		g.background(quiet, lam, mem.upTo, minExcess)
+	g.coarsen(m.coarse[shift])
+	return m.coarse[shift]
+}
+
+// peak is a bin that stands out of its background.
+type peak struct {
+	i        int // of the non-empty bins
+	lam, llr float64
+}
+
+// findBursts returns the bursts of g in time order. The background is computed
+// twice, the second time without the bins that stood out, where there are any.
+func (m *workshop) findBursts(g, base *grid, shift uint) []burst {
+	m.upTo, m.peaks = sized(m.upTo, len(g.x)+1), m.peaks[:0]
+	sums(g.c, m.upTo)
+	for lo, v := 0, newAround(); lo < len(g.x); lo += blockBins {
+		m.findPeaks(g, g.c, lo, &v)
+	}
+	if m.hush(g) {
+		m.findAgain(g)
 	}
 	var out []burst
-	for i, c := range g.c {
-		excess := c - lam[i]
-		if excess < minExcess {
-			continue
-		}
-		l := llr(c, lam[i])
-		if l <= laxLLR {
-			continue
-		}
+	for _, p := range m.peaks {
+		x, excess := g.x[p.i], g.c[p.i]-p.lam
 		k := len(out) - 1
-		if k < 0 || g.x[i]-out[k].b > joinGap {
-			out = append(out, burst{a: g.x[i], b: g.x[i], size: excess, lam: lam[i], llr: l})
+		if k < 0 || x-out[k].b > joinGap {
+			out = append(out, burst{a: x, b: x, size: excess, lam: p.lam, llr: p.llr})
 			continue
 		}
-		out[k].extend(g.x[i], excess, lam[i], l)
+		out[k].extend(x, excess, p.lam, p.llr)
 	}
 	center(out, base, shift)
 	return out
+}
+
+// hush writes the counts without what stands out by itself to quiet. It
+// reports whether there is any.
+func (m *workshop) hush(g *grid) bool {
+	if !slices.ContainsFunc(m.peaks, func(p peak) bool { return p.llr > strongLLR }) {
+		return false
+	}
+	m.quiet = append(m.quiet[:0], g.c...)
+	for _, p := range m.peaks {
+		if p.llr > strongLLR {
+			m.quiet[p.i] = p.lam
+		}
+	}
+	return true
+}
+
+// findAgain finds the peaks over the quiet background, anew where it is
+// another one: in the blocks within reach of a bin that was hushed.
+func (m *workshop) findAgain(g *grid) {
+	sums(m.quiet, m.upTo)
+	first := m.peaks
+	m.first, m.peaks = first, m.first[:0]
+	hushed := 0
+	v := newAround()
+	for lo := 0; lo < len(g.x); lo += blockBins {
+		last := min(lo+blockBins, len(g.x)) - 1
+		for hushed < len(m.first) && (m.first[hushed].llr <= strongLLR || g.x[m.first[hushed].i] < g.x[lo]-wideBins) {
+			hushed++
+		}
+		again := hushed < len(m.first) && g.x[m.first[hushed].i] <= g.x[last]+wideBins
+		if again {
+			m.findPeaks(g, m.quiet, lo, &v)
+		}
+		for ; len(first) > 0 && first[0].i <= last; first = first[1:] {
+			if !again {
+				m.peaks = append(m.peaks, first[0])
+			}
+		}
+	}
+}
+
+// blockBins is how many non-empty bins are looked at together.
+const blockBins = 16
+
+// findPeaks lists the bins of the block from lo that stand out of a background
+// made of the counts c. Nearly none do, so the block is first held against a
+// lower bound of all their backgrounds, and then each bin against one of its own.
+func (m *workshop) findPeaks(g *grid, c []float64, lo int, v *around) {
+	hi := min(lo+blockBins, len(g.x))
+	top := tallest(g.c[lo:hi])
+	if top < minExcess {
+		return
+	}
+	sum := v.common(g, m.upTo, lo, hi-1)
+	if !mayStandOut(top, leastBackground(sum-3*tallest(c[max(lo-1, 0):min(hi+1, len(c))]))) {
+		return
+	}
+	for i := lo; i < hi; i++ {
+		if g.c[i] < minExcess || !mayStandOut(g.c[i], leastBackground(sum-g.own(c, i))) {
+			continue
+		}
+		lam := v.background(g, m.upTo, i)
+		if !mayStandOut(g.c[i], lam) {
+			continue
+		}
+		if l := llr(g.c[i], lam); l > laxLLR && g.c[i]-lam >= minExcess {
+			m.peaks = append(m.peaks, peak{i, lam, l})
+		}
+	}
+}
+
+// tallest of some counts, which are at least 0 but for rounding. The bits of
+// such floats are in the same order, and compared without a branch.
+func tallest(c []float64) float64 {
+	top := int64(0)
+	for _, v := range c {
+		top = max(top, int64(math.Float64bits(v)))
+	}
+	return math.Float64frombits(uint64(top))
+}
+
+// common returns the sum of the bins that the wide neighbourhoods of all bins
+// from first to last have in common.
+func (v *around) common(g *grid, upTo []float64, first, last int) float64 {
+	s := &v.shared
+	from, to := g.x[last]-wideBins, g.x[first]+wideBins
+	s.lo, s.hi = max(s.lo, last-wideBins), max(s.hi, first)
+	for s.hi < len(g.x) && g.x[s.hi] <= to {
+		s.hi++
+	}
+	for g.x[s.lo] < from {
+		s.lo++
+	}
+	return upTo[s.hi] - upTo[min(s.lo, s.hi)]
+}
+
+// own is the sum of the counts c of non-empty bin i and its neighbours.
+func (g *grid) own(c []float64, i int) float64 {
+	sum := c[i]
+	if i > 0 && g.x[i-1] == g.x[i]-1 {
+		sum += c[i-1]
+	}
+	if i+1 < len(c) && g.x[i+1] == g.x[i]+1 {
+		sum += c[i+1]
+	}
+	return sum
+}
+
+// leastBackground is a lower bound of a background, from a part of the events
+// in its wide neighbourhood.
+func leastBackground(events float64) float64 {
+	const bins = 2 * (wideBins - ownBins) // at most
+	return max(0.999*events, 0.5) / bins  // for the sums are rounded
+}
+
+// mayStandOut is a quick test of a count against a lower bound of its
+// background: false when it is not minExcess above it, or when its log
+// likelihood ratio is not above laxLLR, by ln(1+u) <= u(6+u)/(6+4u).
+func mayStandOut(count, background float64) bool {
+	e := count - background
+	return e >= minExcess-0.001 && e*e*(3*background+e) > 0.999*laxLLR*background*(6*background+4*e)
 }
 
 func (b *burst) extend(x int32, excess, lam, l float64) {
@@ -114,11 +254,10 @@ func center(bs []burst, base *grid, shift uint) {
 		}
 		lo, hi := b.a<<shift-half, (b.b+1)<<shift+half
 		for j > 0 && base.x[j-1] >= lo {
-			j--
+			j-- // into the half bin after the burst before
 		}
-		for j < len(base.x) && base.x[j] < lo {
-			j++
-		}
+		skip, _ := slices.BinarySearch(base.x[j:], lo)
+		j += skip
 		var sum, moment float64
 		for e := j; e < len(base.x) && base.x[e] < hi; e++ {
 			if v := base.c[e] - b.lam/scale; v > 0 {
@@ -132,11 +271,11 @@ func center(bs []burst, base *grid, shift uint) {
 	}
 }
 
-// list is a selection of a level's bursts, in time order, in which a comb is searched.
+// list is a selection of a level's bursts in which a comb is searched.
 type list struct {
 	level int
-	w     float64 // bin of the level, seconds
-	bs    []burst
+	w     float64   // bin of the level, seconds
+	at    []float64 // positions of the bursts, rising, in bins
 }
 
 // maxLax bounds the lists that include weak bursts.
@@ -148,34 +287,43 @@ const maxLax = 60_000
 func lists(lvs []level) []list {
 	var out []list
 	for li, lv := range lvs {
-		add := func(bs []burst) {
-			if len(bs) >= 3 {
-				out = append(out, list{li, lv.w, bs})
+		add := func(at []float64) {
+			if len(at) >= 3 {
+				out = append(out, list{li, lv.w, at})
 			}
 		}
-		var strong, lax []burst
+		var strong []burst
+		var lax []float64
 		for _, b := range lv.bursts {
 			if b.long {
 				continue
 			}
-			lax = append(lax, b)
+			lax = append(lax, b.pos)
 			if b.llr > strongLLR {
 				strong = append(strong, b)
 			}
 		}
-		add(strong)
+		add(positions(strong))
 		if len(lax) <= maxLax && float64(len(lax)) > 1.15*float64(len(strong)) {
 			add(lax)
 		}
-		bySize := slices.Clone(strong)
-		slices.SortFunc(bySize, func(a, b burst) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.pos, b.pos)) })
+		slices.SortFunc(strong, func(a, b burst) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.pos, b.pos)) })
 		for _, m := range []int{1500, 300, 60, 14} {
 			if float64(len(strong)) > 1.4*float64(m) {
-				top := slices.Clone(bySize[:m])
-				slices.SortFunc(top, func(a, b burst) int { return cmp.Compare(a.pos, b.pos) })
+				top := positions(strong[:m])
+				slices.Sort(top)
 				add(top)
 			}
 		}
 	}
 	return out
+}
+
+// positions of some bursts.
+func positions(bs []burst) []float64 {
+	at := make([]float64, len(bs))
+	for i, b := range bs {
+		at[i] = b.pos
+	}
+	return at
 }

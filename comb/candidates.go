@@ -3,6 +3,7 @@ package comb
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -23,18 +24,26 @@ const (
 	floorPairs = 0.05    // pairs expected at least in three bins of lag
 )
 
+// lagCounter is memory to count lags in.
+type lagCounter struct {
+	pairs []int32  // by lag; all 0 between two counts
+	seen  []uint64 // set of the lags that have any, by bit; the same
+	found []lagCount
+}
+
 // candidatePeriods returns the periods, in bins, at which pairs of the sorted
 // positions pile up: the most striking ones that are no multiples of each
 // other, then the shortest striking ones, which are the fundamental when many
 // teeth are missing. Pair differences are the PRI histogram of radar pulse
 // de-interleaving (Mardia 1989; Milojevic and Popovic 1992).
-func candidatePeriods(x []float64, maxLag float64, top int) []float64 {
+func (m *lagCounter) candidatePeriods(x []float64, maxLag float64, top int) []float64 {
 	var found []candidate
 	if n := len(x); n <= denseFrom {
-		found = lagPeaks(countLags(x, maxLag))
+		found = lagPeaks(m.count(x, maxLag))
 	} else {
 		a, b := n/5, n*3/5
-		found = append(lagPeaks(countLags(x[a:a+slice], maxLag)), lagPeaks(countLags(x[b:min(b+slice, n)], maxLag))...)
+		found = lagPeaks(m.count(x[a:a+slice], maxLag))
+		found = append(found, lagPeaks(m.count(x[b:min(b+slice, n)], maxLag))...)
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.llr, a.llr), cmp.Compare(a.lag, b.lag)) })
 
@@ -82,16 +91,18 @@ func shortest(found []candidate, chosen []float64, n int) []float64 {
 	return out
 }
 
-// countLags counts the pairs by lag, in order of lag.
-func countLags(x []float64, maxLag float64) []lagCount {
+// count counts the pairs by lag, in order of lag. The answer is in m's memory, until it counts again.
+func (m *lagCounter) count(x []float64, maxLag float64) []lagCount {
 	n := float64(len(x))
 	span := x[len(x)-1] - x[0]
 	lim := min(maxLag, span)
 	if pairs := n * n / 2 * lim / (span + 1); pairs > maxPairs {
 		lim = max(lim*maxPairs/pairs, 16)
 	}
+	m.found = m.found[:0]
 	if dense := n * n * 8; lim < dense {
-		return countDense(x, int(lim))
+		m.countDense(x, int(lim))
+		return m.found
 	}
 	var lags []int
 	for i := range x {
@@ -100,35 +111,39 @@ func countLags(x []float64, maxLag float64) []lagCount {
 		}
 	}
 	slices.Sort(lags)
-	var out []lagCount
 	for _, v := range lags {
-		if k := len(out) - 1; k >= 0 && out[k].lag == v {
-			out[k].n++
+		if k := len(m.found) - 1; k >= 0 && m.found[k].lag == v {
+			m.found[k].n++
 		} else {
-			out = append(out, lagCount{v, 1})
+			m.found = append(m.found, lagCount{v, 1})
 		}
 	}
-	return out
+	return m.found
 }
 
-func countDense(x []float64, lim int) []lagCount {
-	hist := make([]int32, lim+2)
+// countDense counts in an array of all lags.
+func (m *lagCounter) countDense(x []float64, lim int) {
+	if len(m.pairs) <= lim {
+		m.pairs, m.seen = make([]int32, lim+1), make([]uint64, lim/64+1)
+	}
 	for i := range x {
-		for j := i + 1; j < len(x); j++ {
-			d := int(x[j] - x[i] + 0.5)
+		for _, v := range x[i+1:] {
+			d := int(v - x[i] + 0.5)
 			if d > lim {
 				break
 			}
-			hist[d]++
+			m.pairs[d]++
+			m.seen[d/64] |= 1 << (d % 64)
 		}
 	}
-	var out []lagCount
-	for v, n := range hist {
-		if n > 0 {
-			out = append(out, lagCount{v, int(n)})
+	for i, set := range m.seen[:lim/64+1] {
+		for ; set != 0; set &= set - 1 {
+			d := 64*i + bits.TrailingZeros64(set)
+			m.found = append(m.found, lagCount{d, int(m.pairs[d])})
+			m.pairs[d] = 0
 		}
+		m.seen[i] = 0
 	}
-	return out
 }
 
 // lagPeaks returns the lags where three bins hold more pairs than the local mean of the lag density foretells.

@@ -41,127 +41,183 @@ var gapShare = [maxGap + 1]float64{0, 0.66, 0.14, 0.07, 0.04, 0.02, 0.02, 0.015,
 
 const restartShare = 0.02
 
-// tolerances are the timing errors tried, in bins; the finest level can't resolve the first.
+// tolerances are the timing errors tried, in bins, widest first; the finest
+// level can't resolve the last.
 var tolerances = [3]float64{1.6, 0.6, 0.2}
 
 const finestTolerance = 0.35
 
-// follower finds the best chain of a list by dynamic programming. Its buffers are reused.
+// tolerance is number v of those tried at a level.
+func tolerance(level, v int) float64 {
+	if level == 0 {
+		return max(tolerances[v], finestTolerance)
+	}
+	return tolerances[v]
+}
+
+// follower finds the best chain of a list by dynamic programming, with all
+// tolerances at once. Its memory is reused.
 type follower struct {
-	score []float64
-	gain  []float64
-	prev  []int32
-	gap   []int8
+	at    []float64               // positions of the bursts
+	steps [][len(tolerances)]step // of each of them
+	terms [maxGap + 1]gapTerm
 	logs  []float64 // ln k
 }
 
-func (f *follower) grow(n int) {
-	if cap(f.score) < n {
-		f.score, f.gain = make([]float64, n), make([]float64, n)
-		f.prev, f.gap = make([]int32, n), make([]int8, n)
+// step is the best chain that ends at a burst.
+type step struct {
+	score float64
+	gain  float64 // of its last link
+	prev  int32   // burst before, or -1
+	gap   int8
+}
+
+// begin makes the follower ready for the positions of a list.
+func (f *follower) begin(at []float64) {
+	f.at, f.steps = at, sized(f.steps, len(at))
+	if f.logs == nil {
+		for g := 1; g <= maxGap; g++ {
+			f.terms[g].share, f.terms[g].logShare = gapShare[g], math.Log(gapShare[g])
+		}
 	}
-	f.score, f.gain, f.prev, f.gap = f.score[:n], f.gain[:n], f.prev[:n], f.gap[:n]
-	for k := len(f.logs); k <= n; k++ {
+	for k := len(f.logs); k <= len(at); k++ {
 		f.logs = append(f.logs, math.Log(float64(k)))
 	}
 }
 
 // gapTerm is what links over one number of periods have in common.
 type gapTerm struct {
-	shift, tol  float64 // bins
-	logChance   float64 // ln(chance of a hit per burst in the horizon)
-	logShare    float64
-	next        int // first burst that may be the tooth before
-	share, rate float64
+	shift           float64 // bins
+	next            int     // first burst that may be the tooth before
+	share, logShare float64
+	by              [len(tolerances)]struct {
+		tol       float64 // bins
+		rate      float64 // chance of a hit per burst in the horizon
+		logChance float64 // ln rate, once it is needed
+	}
 }
 
-func gapTerms(period, tol, horizon float64) [maxGap + 1]gapTerm {
-	var out [maxGap + 1]gapTerm
+func (f *follower) setTerms(level int, period, horizon float64) {
 	for g := 1; g <= maxGap; g++ {
-		t := tol * (1 + 0.3*float64(g-1))
-		rate := clustering * t / horizon
-		out[g] = gapTerm{shift: float64(g) * period, tol: t, logChance: math.Log(rate), logShare: math.Log(gapShare[g]), share: gapShare[g], rate: rate}
+		t := &f.terms[g]
+		t.shift, t.next = float64(g)*period, 0
+		for v := range t.by {
+			b := &t.by[v]
+			b.tol = tolerance(level, v) * (1 + 0.3*float64(g-1))
+			b.rate = clustering * b.tol / horizon
+			b.logChance = 0
+		}
 	}
-	return out
 }
+
+// longest returns a bound, in bins, of the periods whose chains can score as
+// much: there is room for so many teeth, and a link earns most over one
+// period, with the finest tolerance and no other burst in the horizon.
+func (l *list) longest(score float64) float64 {
+	finest := len(tolerances) - 1
+	most := math.Log(gapShare[1] * max(horizonSeconds/l.w, horizonBins) / (clustering * tolerance(l.level, finest)))
+	links := math.Ceil(score/most - 1e-6)
+	return (l.at[len(l.at)-1]-l.at[0])/links + maxRefined + tolerance(l.level, 0)
+}
+
+// maxRefined is how far, in bins, a period may be refined.
+const maxRefined = 1.6
 
 // run scores the best chain at a period: the sum of ln(prior share of the gap
 // / chance of a burst there). For bursts that are locally Poisson each factor
 // is a likelihood ratio, so the expectation of the sum over all chains of
 // exp(score) is at most the number of bursts, and the score bounds the
-// false-alarm probability (Markov). It returns the last burst, or -1.
-func (f *follower) run(l list, period, tol float64) int {
-	bs := l.bs
-	f.grow(len(bs))
+// false-alarm probability (Markov). It returns the last burst for each
+// tolerance, or -1.
+func (f *follower) run(l list, period float64) (best [len(tolerances)]int) {
+	at := l.at
+	f.begin(at)
 	horizon := min(period/2, max(horizonSeconds/l.w, horizonBins))
-	terms := gapTerms(period, tol, horizon)
-	restartCost := f.logs[len(bs)] - math.Log(restartShare)
-	best, from, done := -1, -1, 0 // from: best chain that ended 1.5 periods ago or earlier
-	lo, hi := 0, 0
-	for k := range bs {
-		x := bs[k].pos
-		for bs[lo].pos < x-horizon {
+	f.setTerms(l.level, period, horizon)
+	restartCost := f.logs[len(at)] - math.Log(restartShare)
+	var from [len(tolerances)]int // best chain that ended 1.5 periods ago or earlier, if done is above 0
+	done, lo, hi := 0, 0, 0
+	for k, x := range at {
+		for at[lo] < x-horizon {
 			lo++
 		}
-		for hi < len(bs) && bs[hi].pos <= x+horizon {
+		for hi < len(at) && at[hi] <= x+horizon {
 			hi++
 		}
-		f.score[k], f.prev[k] = 0, -1
-		f.extend(bs, &terms, k, hi-lo)
-		for ; bs[done].pos < x-1.5*period; done++ {
-			if from < 0 || f.score[done] > f.score[from] {
-				from = done
+		here := &f.steps[k]
+		for v := range here {
+			here[v] = step{prev: -1}
+		}
+		f.extend(k, hi-lo)
+		for ; at[done] < x-1.5*period; done++ {
+			for v := range from {
+				if done == 0 || f.steps[done][v].score > f.steps[from[v]][v].score {
+					from[v] = done
+				}
 			}
 		}
-		if from >= 0 && f.score[from]-restartCost > f.score[k] {
-			f.set(k, from, restart, f.score[from]-restartCost, 0)
-		}
-		if best < 0 || f.score[k] > f.score[best] {
-			best = k
+		for v := range from {
+			if done > 0 {
+				if s := f.steps[from[v]][v].score - restartCost; s > here[v].score {
+					here[v] = step{score: s, prev: int32(from[v]), gap: restart}
+				}
+			}
+			if here[v].score > f.steps[best[v]][v].score {
+				best[v] = k
+			}
 		}
 	}
-	if best >= 0 && f.prev[best] < 0 {
-		return -1
+	for v, k := range best {
+		if f.steps[k][v].prev < 0 {
+			best[v] = -1
+		}
 	}
 	return best
 }
 
 // extend links burst k to the best tooth 1..8 periods before it; local is the number of bursts around k.
-func (f *follower) extend(bs []burst, terms *[maxGap + 1]gapTerm, k, local int) {
-	x, first := bs[k].pos, bs[0].pos
+func (f *follower) extend(k, local int) {
+	at, x := f.at, f.at[k]
 	for g := 1; g <= maxGap; g++ {
-		t := &terms[g]
-		lo, hi := x-t.shift-t.tol, x-t.shift+t.tol
-		if hi < first {
+		t := &f.terms[g]
+		place, widest := x-t.shift, t.by[0].tol
+		if place+widest < at[0] {
 			return
 		}
-		for t.next < k && bs[t.next].pos < lo {
+		for t.next < k && at[t.next] < place-widest {
 			t.next++
 		}
-		j := t.next
-		if j >= k || bs[j].pos > hi || t.rate*float64(local) >= t.share {
-			continue
-		}
-		gain := -t.logChance - f.logs[local]
-		for ; j < k && bs[j].pos <= hi; j++ {
-			if s := f.score[j] + gain + t.logShare; s > f.score[k] {
-				f.set(k, j, g, s, gain)
-			}
+		for j := t.next; j < k && at[j] <= place+widest; j++ {
+			f.link(t, g, k, j, local, place)
 		}
 	}
 }
 
-func (f *follower) set(k, prev, gap int, score, gain float64) {
-	f.score[k], f.prev[k], f.gap[k], f.gain[k] = score, int32(prev), int8(gap), gain
+// link makes burst j the tooth before k, with each tolerance that allows it and for which it is the best.
+func (f *follower) link(t *gapTerm, g, k, j, local int, place float64) {
+	at := f.at[j]
+	for v := range t.by {
+		b := &t.by[v]
+		if at < place-b.tol || at > place+b.tol || b.rate*float64(local) >= t.share {
+			continue
+		}
+		if b.logChance == 0 {
+			b.logChance = math.Log(b.rate)
+		}
+		gain := -b.logChance - f.logs[local]
+		if s := f.steps[j][v].score + gain + t.logShare; s > f.steps[k][v].score {
+			f.steps[k][v] = step{score: s, gain: gain, prev: int32(j), gap: int8(g)}
+		}
+	}
 }
 
-// trace returns the links of the chain that ends at a burst.
-func (f *follower) trace(end int) []link {
+// trace returns the links of the chain that ends at a burst, with tolerance number v.
+func (f *follower) trace(end, v int) []link {
 	var out []link
-	for k := end; k >= 0; k = int(f.prev[k]) {
+	for k := end; k >= 0; k = int(f.steps[k][v].prev) {
 		l := link{i: k}
-		if f.prev[k] >= 0 {
-			l.gap, l.gain = int(f.gap[k]), f.gain[k]
+		if s := &f.steps[k][v]; s.prev >= 0 {
+			l.gap, l.gain = int(s.gap), s.gain
 		}
 		out = append(out, l)
 	}
@@ -174,20 +230,21 @@ func (f *follower) trace(end int) []link {
 // need not be refined.
 func (f *follower) follow(l list, period float64, hopeless func(score float64) bool) (best chain, score float64) {
 	for pass := range 2 {
-		for _, tol := range tolerances {
-			if l.level == 0 {
-				tol = max(tol, finestTolerance)
+		winner := -1
+		ends := f.run(l, period)
+		for v, end := range ends {
+			if end >= 0 && f.steps[end][v].score > score {
+				score, winner = f.steps[end][v].score, v
 			}
-			if end := f.run(l, period, tol); end >= 0 && f.score[end] > score {
-				score = f.score[end]
-				best = chain{list: l, period: period, tol: tol, links: f.trace(end)}
-			}
+		}
+		if winner >= 0 {
+			best = chain{list: l, period: period, tol: tolerance(l.level, winner), links: f.trace(ends[winner], winner)}
 		}
 		if best.links == nil || pass > 0 || hopeless(score) {
 			break
 		}
 		refined := best.fitPeriod()
-		if math.Abs(refined-period) >= 1.6 {
+		if math.Abs(refined-period) >= maxRefined {
 			break
 		}
 		period = refined
@@ -207,7 +264,7 @@ type place struct {
 func (c *chain) places() []place {
 	out := make([]place, len(c.links))
 	for i, l := range c.links {
-		p := place{at: c.bs[l.i].pos}
+		p := place{at: c.at[l.i]}
 		if i > 0 {
 			before := out[i-1]
 			p.index, p.jump = before.index+l.gap, before.jump
@@ -264,7 +321,7 @@ func (c *chain) score() float64 {
 	for _, l := range c.links {
 		switch {
 		case l.gap == restart:
-			sum -= math.Log(float64(len(c.bs))) - math.Log(restartShare)
+			sum -= math.Log(float64(len(c.at))) - math.Log(restartShare)
 		case l.gap > 0 && l.gap <= maxGap:
 			sum += l.gain + math.Log(gapShare[l.gap])
 		}

@@ -105,20 +105,22 @@ type Result struct {
 type Named struct {
 	Name   string
 	Series *Series
-	// Make builds the series where Series is nil: anew each time it is needed
+	// Fill makes the series where Series is nil: it resets the one given to
+	// its bin and adds the events. It is called each time the series is needed
 	// and perhaps on several goroutines, so that many long series are not in
-	// memory together. It must always build the same one.
-	Make func() *Series
+	// memory together. It must always make the same one.
+	Fill func(*Series)
 	// Follower marks shapes that only accompany others (BEGIN, COMMIT, SET
 	// NAMES, Connect): they may be members of a family but never its cause.
 	Follower bool
 }
 
-// get returns the series, ready to be read.
-func (n *Named) get() *Series {
+// get returns the series, ready to be read, made in the given memory if it has to be.
+func (n *Named) get(memory *Series) *Series {
 	s := n.Series
 	if s == nil {
-		s = n.Make()
+		s = memory
+		n.Fill(s)
 	}
 	s.settle()
 	return s

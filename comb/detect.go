@@ -31,35 +31,38 @@ type detector struct {
 	tried     float64
 	zone      *time.Location
 	trains    []*train
-	follower  follower
+	memory    *workshop
 }
 
 // Detect finds the combs and one-off teeth of one series. It costs O(bins)
 // and a bounded search over bursts; memory is linear in non-empty bins.
-func Detect(s *Series, o Options) Result {
+func Detect(s *Series, o Options) Result { return new(workshop).detect(s, o) }
+
+func (m *workshop) detect(s *Series, o Options) Result {
 	total := s.Total()
 	if total < needed {
 		return Result{Undecided: fmt.Sprintf("%d events: too few to judge, %d needed", total, needed), Need: needed}
 	}
-	d := newDetector(s, o)
+	d := m.detector(s, o)
 	if d.base.n < needSpan {
 		return Result{Undecided: fmt.Sprintf("%.3g s of log: too short to judge, %.3g s needed", d.span(), needSpan*d.base.w)}
 	}
-	lvs := levels(d.base)
+	lvs := d.memory.levels(d.base)
 	for len(d.trains) < maxCombs {
 		t := d.strongest(lvs)
 		if t == nil {
 			break
 		}
 		d.remove(t)
-		lvs = levels(d.base)
+		lvs = d.memory.levels(d.base)
 	}
 	return Result{Combs: d.combs(), Spikes: d.spikes(lvs)}
 }
 
-func newDetector(s *Series, o Options) *detector {
-	d := &detector{bin: s.bin, total: float64(s.Total()), tried: float64(max(o.Tried, 1)), zone: o.Zone}
-	d.base, d.origin, d.shift = newGrid(s, o)
+// detector returns one for a series; there is one at a time.
+func (m *workshop) detector(s *Series, o Options) *detector {
+	d := &detector{memory: m, base: &m.finest, bin: s.bin, total: float64(s.Total()), tried: float64(max(o.Tried, 1)), zone: o.Zone}
+	d.origin, d.shift = d.base.lay(s, o)
 	d.threshold = math.Log(alpha / d.tried)
 	return d
 }
@@ -123,12 +126,16 @@ func (d *detector) search(lvs []level) []chain {
 	looks := math.Log(float64(len(ls) * len(tolerances)))
 	var out []chain
 	for _, l := range ls {
-		n := float64(len(l.bs))
+		n := float64(len(l.at))
 		fixed := math.Log(n) + looks
+		longest := l.longest(fixed + d.leastPrior(l.w) - d.threshold)
 		var found []chain
 		for _, p := range d.periods(l) {
+			if p > longest {
+				continue
+			}
 			need := fixed + logPrior(p*l.w, d.span(), l.w) - d.threshold
-			c, score := d.follower.follow(l, p, func(score float64) bool { return score < 0.5*need })
+			c, score := d.memory.follower.follow(l, p, func(score float64) bool { return score < 0.5*need })
 			if c.links == nil {
 				continue
 			}
@@ -144,22 +151,21 @@ func (d *detector) search(lvs []level) []chain {
 	return out
 }
 
+// leastPrior is the least that logPrior can be.
+func (d *detector) leastPrior(w float64) float64 { return min(wallPrior(), otherPrior(d.span(), w)) }
+
 func byCertainty(a, b chain) int { return cmp.Compare(a.logB, b.logB) }
 
 // periods returns the candidate periods of a list, in bins.
 func (d *detector) periods(l list) []float64 {
-	x := make([]float64, len(l.bs))
-	for i, b := range l.bs {
-		x[i] = b.pos
-	}
 	top, shortest := periodsTried, 8.0
-	if len(x) > longList {
+	if len(l.at) > longList {
 		top = 5
 	}
 	if l.level == 0 {
 		shortest = 4.6
 	}
-	ps := candidatePeriods(x, d.span()/l.w/1.9, top)
+	ps := d.memory.lags.candidatePeriods(l.at, d.span()/l.w/1.9, top)
 	return slices.DeleteFunc(ps, func(p float64) bool { return p < shortest })
 }
 

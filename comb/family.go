@@ -41,9 +41,11 @@ func (f *grouping) detectAll() {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(f.series)) {
 		wg.Go(func() {
+			var m workshop
+			var memory Series
 			for i := next.Add(1) - 1; i < int64(len(f.series)); i = next.Add(1) - 1 {
-				s := f.series[i].get()
-				f.each[i], f.extents[i] = Detect(s, f.options), extentOf(s)
+				s := f.series[i].get(&memory)
+				f.each[i], f.extents[i] = m.detect(s, f.options), extentOf(s)
 			}
 		})
 	}
@@ -56,14 +58,18 @@ type grouping struct {
 	each    []Result
 	extents []extent
 	options Options
+	memory  workshop // of the sums
+	current Series   // memory of the one looked at
 	herds   []*herd
 }
 
 // herd is a comb and the series in which it was found.
 type herd struct {
-	comb Comb
-	own  map[int]bool // series with this comb of their own
-	sum  bool         // found only in the sum of weak series
+	comb   Comb
+	own    map[int]bool // series with this comb of their own
+	sum    bool         // found only in the sum of weak series
+	summed []int        // series measured together last
+	combs  []Comb       // of their sum
 }
 
 // ownComb is comb number k of series i.
@@ -124,7 +130,7 @@ func (f *grouping) divide() {
 		common := f.measure(h, causes)
 		for _, i := range causes {
 			own := f.ownComb(i, h)
-			if own == nil || len(h.own) < 2 || float64(f.series[i].get().inTeeth(&common)) >= ownShare*float64(inAll(own.Teeth)) {
+			if own == nil || len(h.own) < 2 || float64(f.series[i].get(&f.current).inTeeth(&common)) >= ownShare*float64(inAll(own.Teeth)) {
 				continue
 			}
 			delete(h.own, i)
@@ -232,7 +238,7 @@ func (f *grouping) searchWeak() {
 	if len(weak) < 2 {
 		return
 	}
-	for _, c := range Detect(f.sum(weak), f.options).Combs {
+	for _, c := range f.memory.detect(f.sum(weak), f.options).Combs {
 		if !slices.ContainsFunc(f.herds, func(h *herd) bool { return together(&h.comb, &c) }) {
 			f.herds = append(f.herds, &herd{comb: c, own: map[int]bool{}, sum: true})
 		}
@@ -249,7 +255,7 @@ func (f *grouping) families() []Family {
 		if f.extents[i].n == 0 {
 			continue
 		}
-		s := f.series[i].get()
+		s := f.series[i].get(&f.current)
 		for k, h := range f.herds {
 			if m, ok := f.member(i, s, h); ok {
 				out[k].Members = append(out[k].Members, m)
@@ -289,11 +295,15 @@ func (f *grouping) member(i int, s *Series, h *herd) (m Member, ok bool) {
 
 // measure returns the comb of the sum of the causes.
 func (f *grouping) measure(h *herd, causes []int) Comb {
-	if len(causes) > 1 {
-		for _, c := range Detect(f.sum(causes), f.options).Combs {
-			if together(&h.comb, &c) {
-				return c
-			}
+	if len(causes) < 2 {
+		return h.comb
+	}
+	if !slices.Equal(causes, h.summed) {
+		h.summed, h.combs = causes, f.memory.detect(f.sum(causes), f.options).Combs
+	}
+	for _, c := range h.combs {
+		if together(&h.comb, &c) {
+			return c
 		}
 	}
 	return h.comb

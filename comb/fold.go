@@ -45,17 +45,17 @@ func fold(g *grid, lines []toothLine, period, w float64) profile {
 	}
 	p.center = int(math.Ceil((period/2+5*w)/p.bin)) + 2
 	p.raw = make([]float64, 2*p.center+1)
+	inner := period/2 - 5*w - 5*p.bin // nearer to a line, events are beyond the profile of its neighbours
 	near := 0
 	for i, c := range g.c {
 		t := g.center(i)
 		for near+1 < len(lines) && math.Abs(lines[near+1].at-t) <= math.Abs(lines[near].at-t) {
 			near++
 		}
-		for q := -1.0; q <= 1; q++ {
-			o := math.Floor((t-lines[near].at+q*period)/p.bin+0.5) + float64(p.center)
-			if o >= 0 && o < float64(len(p.raw)) {
-				p.raw[int(o)] += c
-			}
+		p.add(t-lines[near].at, c)
+		if off := math.Abs(t - lines[near].at); off > inner {
+			p.add(t-lines[near].at-period, c)
+			p.add(t-lines[near].at+period, c)
 		}
 	}
 	for i := range p.raw {
@@ -64,6 +64,14 @@ func fold(g *grid, lines []toothLine, period, w float64) profile {
 	p.run = max(1, int(math.Round(w/2/p.bin)))
 	p.smooth = boxcar(p.raw, p.run)
 	return p
+}
+
+// add counts events at a distance from a line, if that is in the profile.
+func (p *profile) add(distance, events float64) {
+	o := math.Floor(distance/p.bin+0.5) + float64(p.center)
+	if o >= 0 && o < float64(len(p.raw)) {
+		p.raw[int(o)] += events
+	}
 }
 
 // highest returns the bin with the highest smoothed count within reach seconds of a distance.

@@ -21,10 +21,10 @@ const (
 	minExcess = 2.5     // events above the background that a burst needs
 )
 
-// newGrid lays the series on a grid that covers the log and every event. It
-// returns the start of the grid as a bin index of the series and that bin's
-// share of a grid bin, 1/2^shift.
-func newGrid(s *Series, o Options) (g *grid, first int64, shift uint) {
+// lay lays the series on a grid that covers the log and every event, in the
+// memory of an earlier one. It returns the start of the grid as a bin index of
+// the series and that bin's share of a grid bin, 1/2^shift.
+func (g *grid) lay(s *Series, o Options) (first int64, shift uint) {
 	s.settle()
 	first, last := s.cells[0].x, s.cells[len(s.cells)-1].x
 	if !o.From.IsZero() {
@@ -39,16 +39,13 @@ func newGrid(s *Series, o Options) (g *grid, first int64, shift uint) {
 	for (uint64(last)-uint64(first))>>shift >= maxBins {
 		shift++
 	}
-	g = &grid{
-		w: math.Ldexp(float64(s.bin)/1e9, int(shift)),
-		n: int32((uint64(last)-uint64(first))>>shift) + 1,
-		x: make([]int32, 0, len(s.cells)),
-		c: make([]float64, 0, len(s.cells)),
-	}
+	g.w = math.Ldexp(float64(s.bin)/1e9, int(shift))
+	g.n = int32((uint64(last)-uint64(first))>>shift) + 1
+	g.x, g.c = sized(g.x, len(s.cells))[:0], sized(g.c, len(s.cells))[:0]
 	for _, c := range s.cells {
 		g.push(int32((uint64(c.x)-uint64(first))>>shift), float64(c.n))
 	}
-	return g, first, shift
+	return first, shift
 }
 
 // coarsest returns the resolution of the stamps in nanoseconds: as told, or
@@ -90,29 +87,48 @@ func (g *grid) push(x int32, c float64) {
 	g.c = append(g.c, c)
 }
 
-// coarsen returns the same counts in bins of twice the width.
-func (g *grid) coarsen() *grid {
-	up := &grid{w: 2 * g.w, n: (g.n + 1) / 2, x: make([]int32, 0, len(g.x)), c: make([]float64, 0, len(g.x))}
+// coarsen writes the same counts in bins of twice the width to up, whose memory it reuses.
+func (g *grid) coarsen(up *grid) {
+	up.w, up.n = 2*g.w, (g.n+1)/2
+	up.x, up.c = sized(up.x, len(g.x)), sized(up.c, len(g.x))
+	n, last := 0, int32(-1)
 	for i, x := range g.x {
-		if g.c[i] > 0 {
-			up.push(x>>1, g.c[i])
+		c := g.c[i]
+		if c <= 0 {
+			continue
 		}
+		if x >>= 1; x == last {
+			up.c[n-1] += c
+			continue
+		}
+		up.x[n], up.c[n], last = x, c, x
+		n++
 	}
-	return up
+	up.x, up.c = up.x[:n], up.c[:n]
+}
+
+// sized returns a slice of n elements, of any value, in the memory of s if it is enough.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }
 
 // center returns the middle of non-empty bin i in seconds from the origin.
 func (g *grid) center(i int) float64 { return (float64(g.x[i]) + 0.5) * g.w }
 
-// window is the non-empty bins in [x-reach, x+reach], for rising x.
+// window is the non-empty bins within reach of a bin that only moves forward.
 type window struct {
 	reach  int32
 	lo, hi int
 }
 
-// at moves the window to bin x and returns the sum of its counts, from the sums
-// up to each bin, and how many bins of the coverage it spans.
-func (v *window) at(g *grid, upTo []float64, x int32) (sum, bins float64) {
+// at moves the window to non-empty bin i and returns the sum of its counts, from
+// the sums up to each bin, and how many bins of the coverage it spans.
+func (v *window) at(g *grid, upTo []float64, i int) (sum, bins float64) {
+	x := g.x[i]
+	v.lo, v.hi = max(v.lo, i-int(v.reach)), max(v.hi, i) // each bin between is another one
 	for v.hi < len(g.x) && g.x[v.hi] <= x+v.reach {
 		v.hi++
 	}
@@ -122,35 +138,32 @@ func (v *window) at(g *grid, upTo []float64, x int32) (sum, bins float64) {
 	return upTo[v.hi] - upTo[v.lo], float64(min(x+v.reach, g.n-1) - max(x-v.reach, 0) + 1)
 }
 
-// scratch is memory that the levels of one grid use in turn.
-type scratch struct{ lam, quiet, upTo []float64 }
+// around is the neighbourhoods of a bin, or of a block of bins, that only moves forward.
+type around struct{ own, near, wide, shared window }
 
-func newScratch(bins int) *scratch {
-	return &scratch{make([]float64, bins), make([]float64, bins), make([]float64, bins+1)}
+func newAround() around {
+	return around{own: window{reach: ownBins}, near: window{reach: nearBins}, wide: window{reach: wideBins}}
 }
 
-// background writes to lam the rate, events a bin, around each bin that holds
-// at least so many events, by the counts c: the larger of the means of a near
-// and a wide neighbourhood, the bin itself and its neighbours left out. upTo is
-// memory for one value more than there are bins.
-func (g *grid) background(c, lam, upTo []float64, least float64) {
+// background returns the rate, events a bin, around non-empty bin i: the larger
+// of the means of a near and a wide neighbourhood, the bin itself and its
+// neighbours left out.
+func (v *around) background(g *grid, upTo []float64, i int) float64 {
+	so, no := v.own.at(g, upTo, i)
+	sn, nn := v.near.at(g, upTo, i)
+	sw, nw := v.wide.at(g, upTo, i)
+	rest := max(nw-no, 1)
+	return max((sn-so)/max(nn-no, 1), (sw-so)/rest, 0.5/rest)
+}
+
+// sums writes the sum of the counts before each non-empty bin, and of all, to upTo.
+func sums(c, upTo []float64) {
 	sum := 0.0
-	for i, v := range c[:len(g.x)] {
+	for i, v := range c {
 		upTo[i] = sum
 		sum += v
 	}
-	upTo[len(g.x)] = sum
-	own, near, wide := window{reach: ownBins}, window{reach: nearBins}, window{reach: wideBins}
-	for i, x := range g.x {
-		if g.c[i] < least {
-			continue
-		}
-		so, no := own.at(g, upTo, x)
-		sn, nn := near.at(g, upTo, x)
-		sw, nw := wide.at(g, upTo, x)
-		rest := max(nw-no, 1)
-		lam[i] = max((sn-so)/max(nn-no, 1), (sw-so)/rest, 0.5/rest)
-	}
+	upTo[len(c)] = sum
 }
 
 // llr is the log likelihood ratio of a count against a smaller Poisson mean, 0 below it.

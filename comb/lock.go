@@ -2,25 +2,26 @@ package comb
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
-// wallPeriods are the periods, in seconds, that people write into schedules and TTLs.
+// wallPeriods are the periods, in seconds and rising, that people write into schedules and TTLs.
 var wallPeriods = []float64{
 	1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 25, 30, 40, 45, 50, 60, 90, 100, 120, 150, 180, 240, 300, 360, 420, 480, 500, 600, 720, 900, 1000, 1200,
 	1500, 1800, 2400, 2700, 3000, 3600, 5400, 7200, 10800, 14400, 18000, 21600, 28800, 36000, 43200, 64800, 86400,
 	172800, 259200, 432000, 604800, 1209600, 2592000,
 }
 
-// nearestWall returns the wall-clock period nearest by ratio.
+// nearestWall returns the wall-clock period nearest by ratio, the shorter of two.
 func nearestWall(period float64) float64 {
-	best := wallPeriods[0]
-	for _, h := range wallPeriods {
-		if math.Abs(math.Log(period/h)) < math.Abs(math.Log(period/best)) {
-			best = h
-		}
+	i, _ := slices.BinarySearch(wallPeriods, period)
+	above := wallPeriods[min(i, len(wallPeriods)-1)]
+	below := wallPeriods[max(i-1, 0)]
+	if math.Abs(math.Log(period/above)) < math.Abs(math.Log(period/below)) {
+		return above
 	}
-	return best
+	return below
 }
 
 // lostIfUnseen is the drift, seconds a period, that must be excluded before a
@@ -85,7 +86,11 @@ func zoneOffset(z *time.Location, at time.Time) int {
 func logPrior(period, span, w float64) float64 {
 	h := nearestWall(period)
 	if d := period - h; d > -1.6*w && d < max(1.6*w, min(5, 0.02*h)) {
-		return math.Log(2 * float64(len(wallPeriods)))
+		return wallPrior()
 	}
-	return math.Log(max(2*span/(3*w), 2))
+	return otherPrior(span, w)
 }
+
+func wallPrior() float64 { return math.Log(2 * float64(len(wallPeriods))) }
+
+func otherPrior(span, w float64) float64 { return math.Log(max(2*span/(3*w), 2)) }

@@ -46,6 +46,13 @@ func NewSeries(bin time.Duration) *Series {
 	return &Series{bin: int64(bin)}
 }
 
+// Reset empties the series and gives it a bin as NewSeries does. It keeps the memory.
+func (s *Series) Reset(bin time.Duration) {
+	cells := s.cells[:0]
+	*s = *NewSeries(bin)
+	s.cells = cells
+}
+
 // Grow makes room for n more bins, so that Add needn't.
 func (s *Series) Grow(n int) { s.cells = slices.Grow(s.cells, n) }
 
@@ -54,11 +61,13 @@ func (s *Series) BinWidth() time.Duration { return time.Duration(s.bin) }
 
 // Add counts n events at a time in Unix nanoseconds. Times may come in any
 // order; times in order cost O(1), others O(log) amortised.
-func (s *Series) Add(unixNano int64, n uint64) {
+func (s *Series) Add(unixNano int64, n uint64) { s.AddBin(floorDiv(unixNano, s.bin), n) }
+
+// AddBin counts n events in bin x, which is floor(Unix nanoseconds / width).
+func (s *Series) AddBin(x int64, n uint64) {
 	if n == 0 {
 		return
 	}
-	x := floorDiv(unixNano, s.bin)
 	if s.hit < len(s.cells) && s.cells[s.hit].x == x {
 		s.cells[s.hit].n = addSat(s.cells[s.hit].n, n)
 		return

@@ -174,13 +174,19 @@ func paretoTail(sizes []float64, z float64) float64 {
 // dispersion is the variance about the local background over the mean, bins
 // above the background by more than limit counted as limit.
 func (g *grid) dispersion(limit float64) float64 {
-	mem := newScratch(len(g.x))
-	lam, c := mem.lam, mem.quiet
-	g.background(g.c, lam, mem.upTo, 0)
+	upTo, lam, c := make([]float64, len(g.x)+1), make([]float64, len(g.x)), make([]float64, len(g.x))
+	backgrounds := func(of []float64) {
+		sums(of, upTo)
+		v := newAround()
+		for i := range lam {
+			lam[i] = v.background(g, upTo, i)
+		}
+	}
+	backgrounds(g.c)
 	for i := range c {
 		c[i] = min(g.c[i], lam[i]+limit)
 	}
-	g.background(c, lam, mem.upTo, 0)
+	backgrounds(c)
 	var ss, sum float64
 	for i := range c {
 		r := min(c[i]-lam[i], limit)

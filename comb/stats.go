@@ -15,12 +15,44 @@ func median(v []float64) float64 {
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
 
-// quantile q of v by rank, 0 when it is empty.
+// quantile q of v by rank, 0 when it is empty. v is left as it is.
 func quantile(v []float64, q float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
-	return slices.Sorted(slices.Values(v))[int(q*float64(len(v)-1))]
+	return ranked(slices.Clone(v), int(q*float64(len(v)-1)))
+}
+
+// ranked returns the value that sorting would put at place k; it moves the
+// values (Hoare 1961).
+func ranked(v []float64, k int) float64 {
+	lo, hi := 0, len(v)-1
+	for lo < hi {
+		pivot := v[lo+(hi-lo)/2]
+		i, j := lo, hi
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for pivot < v[j] {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return v[k]
+		}
+	}
+	return v[k]
 }
 
 // fitLine is the least-squares line y = a + b x.

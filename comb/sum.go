@@ -48,7 +48,7 @@ func (f *grouping) sumDense(numbers []int, lo, hi int64) []cell {
 	sum := make([]uint64, hi-lo+1)
 	n := 0
 	for _, i := range numbers {
-		for _, c := range f.series[i].get().cells {
+		for _, c := range f.series[i].get(&f.current).cells {
 			if sum[c.x-lo] == 0 {
 				n++
 			}
@@ -68,7 +68,7 @@ func (f *grouping) sumDense(numbers []int, lo, hi int64) []cell {
 func (f *grouping) sumSparse(numbers []int) []cell {
 	var parts [][]cell
 	for _, i := range numbers {
-		parts = append(parts, f.series[i].get().cells)
+		parts = append(parts, f.series[i].get(new(Series)).cells)
 	}
 	for len(parts) > 1 {
 		var next [][]cell

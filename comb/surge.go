@@ -35,11 +35,13 @@ type crest struct {
 func Surges(series []Named, each []Result, o Options) []Surge {
 	var crests []crest
 	span := 0.0
+	var m workshop
+	var memory Series
 	for i, n := range series {
 		if n.Follower || each[i].Need > 0 || len(each[i].Combs) > 0 {
 			continue
 		}
-		d := newDetector(n.get(), o)
+		d := m.detector(n.get(&memory), o)
 		span = max(span, d.span())
 		if c, ok := d.crest(); ok {
 			c.series = i
@@ -68,9 +70,9 @@ func Surges(series []Named, each []Result, o Options) []Surge {
 func (d *detector) crest() (crest, bool) {
 	g, shift := d.base, uint(0)
 	for ; g.w < 1; shift++ {
-		g = g.coarsen()
+		g = d.memory.coarser(g, shift)
 	}
-	lv := level{grid: g, shift: shift, bursts: findBursts(g, d.base, shift, newScratch(len(d.base.x)))}
+	lv := level{grid: g, shift: shift, bursts: d.memory.findBursts(g, d.base, shift)}
 	sizes := lv.declustered()
 	if len(sizes) == 0 || sizes[0] < surgeEvents || len(sizes) > 1 && sizes[0] < surgeLead*sizes[1] {
 		return crest{}, false

@@ -259,8 +259,8 @@ func (d *detector) outsideOthers(t *train) bool {
 // the null being that any subset of them is as likely.
 func (a *train) subsetBound(t *train, margin float64) float64 {
 	carriers := map[int]bool{}
-	for _, b := range t.chain.bs {
-		if i := a.lineAt(b.pos*t.chain.w, margin); i >= 0 {
+	for _, at := range t.chain.at {
+		if i := a.lineAt(at*t.chain.w, margin); i >= 0 {
 			carriers[i] = true
 		}
 	}

@@ -96,7 +96,7 @@ func samePeriod(a, b comb.Comb) bool {
 func (a *analyser) detect(classes []*class, bin time.Duration) []comb.Family {
 	named := make([]comb.Named, len(classes))
 	for i, c := range classes {
-		named[i] = comb.Named{Name: c.shape, Make: func() *comb.Series { return c.series(bin) }, Follower: c.follower}
+		named[i] = comb.Named{Name: c.shape, Fill: func(s *comb.Series) { c.series(s, bin) }, Follower: c.follower}
 	}
 	o := a.options(len(a.classes))
 	o.Resolution = bin

@@ -153,17 +153,26 @@ func (a *analyser) hostList(hosts map[hostID]uint64) ([]Host, int) {
 	return list[:min(len(list), MaxHosts)], len(list)
 }
 
-// series counts the starts of one class in bins of the given width.
-func (c *class) series(bin time.Duration) *comb.Series {
-	s := comb.NewSeries(bin)
+// series counts the starts of one class in bins of the given width, which is
+// cellUnit times a power of two.
+func (c *class) series(s *comb.Series, bin time.Duration) {
+	s.Reset(bin)
 	list := c.starts.list
-	if n := len(list); n > 0 {
-		s.Grow(int(min(int64(n), (list[n-1].at()-list[0].at())/int64(bin)+1)))
+	if len(list) == 0 {
+		return
 	}
+	shift := cellBin + bits.TrailingZeros64(uint64(bin)/uint64(cellUnit))
+	number := func(x cell) int64 { return int64(x >> shift) }
+	s.Grow(int(min(int64(len(list)), number(list[len(list)-1])-number(list[0])+1)))
+	at, n := number(list[0]), uint64(0)
 	for _, x := range list {
-		s.Add(x.at(), x.n())
+		if b := number(x); b != at {
+			s.AddBin(at, n)
+			at, n = b, 0
+		}
+		n += x.n()
 	}
-	return s
+	s.AddBin(at, n)
 }
 
 // second is the statements of several classes that start in one second.
@@ -175,12 +184,13 @@ type second struct {
 // seconds adds up classes by the second; only seconds with statements are listed.
 func seconds(classes []*class) []second {
 	const page = 1 << 12 // seconds
+	const perSecond = cell(int64(time.Second)/cellUnit) << cellBin
 	pages := map[int64]*[page]uint64{}
 	for _, c := range classes {
 		var p *[page]uint64
 		at := int64(-1)
 		for _, x := range c.starts.list {
-			sec := x.at() / int64(time.Second)
+			sec := int64(x / perSecond)
 			if sec/page != at {
 				at = sec / page
 				if p = pages[at]; p == nil {
