@@ -33,13 +33,13 @@ func isBannerTail(line []byte) bool {
 	return false
 }
 
-// banner notes the version of a server.
-func (b *block) banner(line []byte) {
+// banner notes the version of a server before the next record.
+func (s *lineScan) banner(line []byte) {
 	_, v, _ := bytes.Cut(line, bannerVersion)
 	v = bytes.TrimSuffix(bytes.TrimRight(v, " "), bannerEnd)
 	v = bytes.TrimRight(v, ". ")
 	if len(v) > 120 {
 		v = v[:120]
 	}
-	b.marks = append(b.marks, mark{before: len(b.records), version: string(v)})
+	s.marks = append(s.marks, mark{before: s.kept, version: string(v)})
 }

@@ -2,6 +2,7 @@ package querylog
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -70,6 +71,19 @@ type run struct {
 	starts []interval // of all copies, once there are two
 }
 
+// runHead tells whether a copy belongs to a run. It is all that there is of a
+// statement that came once, as most do.
+type runHead struct {
+	text       uint64
+	first, end int64
+	class      *class
+	n          uint32
+	host       hostID
+	conn       uint8 // its bit in the set of connections; noConn for none
+}
+
+const noConn = 64
+
 // interval is one copy: its start and end in Unix nanoseconds.
 type interval struct{ from, to int64 }
 
@@ -83,66 +97,91 @@ const (
 	maxBursts  = 1024 // kept for a class
 )
 
-// runs follows the identical statements that are near each other in time.
+// runs follows the identical statements that are near each other in time. Of
+// those that come once it looks at the heads only, which lie close together.
 type runs struct {
-	slots   []run
+	heads   []runHead
+	slots   []run // of the same places, from the second copy on
 	edges   []run // near the ends of the data: they may go on in another summary
 	evicted uint64
 }
 
-// add counts one copy. gap is how far apart two copies may be.
-func (rs *runs) add(s *Summary, c *class, e *Event, h hostID) {
+// add counts one copy.
+func (rs *runs) add(s *Summary, c *class, e *Event, host hostID) {
 	if rs.slots == nil {
-		rs.slots = make([]run, runSlots)
+		rs.heads, rs.slots = make([]runHead, runSlots), make([]run, runSlots)
 	}
-	t := e.Time.UnixNano()
-	end := t + int64(e.Duration)
-	r := rs.find(s, e.Text, t)
-	if r.n > 0 && r.text == e.Text {
-		if r.near(t, end, s.gap()) {
-			r.join(t, end)
-			r.from(e, h)
+	t, conn := e.Time.UnixNano(), uint8(noConn)
+	if e.Has&HasThread != 0 {
+		conn = uint8(e.ThreadID * 0x9E3779B97F4A7C15 >> 58)
+	}
+	next := runHead{text: e.Text, first: t, end: t + int64(e.Duration), class: c, n: 1, host: host, conn: conn}
+	i := rs.find(s, e.Text, t)
+	h := &rs.heads[i]
+	if h.n > 0 && h.text == e.Text {
+		if h.near(t, next.end, s.gap()) {
+			rs.join(i, &next)
 			return
 		}
-		rs.close(s, r)
+		rs.close(s, i)
 	}
-	*r = run{text: e.Text, class: c, first: t, last: t, end: end, n: 1, starts: r.starts[:0]}
-	r.from(e, h)
+	*h = next
+}
+
+// join adds a copy to a run.
+func (rs *runs) join(i uint64, o *runHead) {
+	h, r := &rs.heads[i], &rs.slots[i]
+	if h.n == 1 {
+		r.begin(h)
+		r.starts = append(r.starts, interval{h.first, h.end})
+	}
+	r.n++
+	if len(r.starts) < maxRunKeep {
+		r.starts = append(r.starts, interval{o.first, o.end})
+	}
+	r.first, r.last, r.end = min(r.first, o.first), max(r.last, o.first), max(r.end, o.end)
+	r.from(o)
+	h.first, h.end, h.n = r.first, r.end, uint32(min(r.n, math.MaxUint32))
+}
+
+// begin makes a run of its first copy. The memory of its starts is used again.
+func (r *run) begin(h *runHead) {
+	*r = run{text: h.text, class: h.class, first: h.first, last: h.first, end: h.end, n: 1, starts: r.starts[:0]}
+	r.from(h)
 }
 
 // from notes who sent a copy.
-func (r *run) from(e *Event, h hostID) {
-	r.hosts.add(h)
-	if e.Has&HasThread != 0 {
-		r.conns |= 1 << (e.ThreadID * 0x9E3779B97F4A7C15 >> 58)
-	}
+func (r *run) from(h *runHead) {
+	r.hosts.add(h.host)
+	r.conns |= 1 << h.conn
 }
 
-// find returns the slot of a text: its own, a free one, or the least of those in its way.
-func (rs *runs) find(s *Summary, text uint64, t int64) *run {
-	var free, least *run
-	for i := range uint64(runProbes) {
-		r := &rs.slots[(text+i)%runSlots]
+// find returns the place of a text: its own, a free one, or that of the least
+// of those in its way.
+func (rs *runs) find(s *Summary, text uint64, t int64) uint64 {
+	const none = runSlots
+	free, least := uint64(none), uint64(none)
+	for k := range uint64(runProbes) {
+		i := (text + k) % runSlots
+		h := &rs.heads[i]
+		if h.n > 0 && h.text != text && h.end+edgeSpan < t {
+			rs.close(s, i)
+		}
 		switch {
-		case r.n == 0:
-			if free == nil {
-				free = r
+		case h.n == 0:
+			if free == none {
+				free = i
 			}
-		case r.text == text:
-			return r
-		case r.end+edgeSpan < t:
-			rs.close(s, r)
-			if free == nil {
-				free = r
-			}
-		case least == nil || r.n < least.n:
-			least = r
+		case h.text == text:
+			return i
+		case least == none || h.n < rs.heads[least].n:
+			least = i
 		}
 	}
-	if free != nil {
+	if free != none {
 		return free
 	}
-	if least.n > 1 {
+	if rs.heads[least].n > 1 {
 		rs.evicted++
 	}
 	rs.close(s, least)
@@ -150,27 +189,27 @@ func (rs *runs) find(s *Summary, text uint64, t int64) *run {
 }
 
 // near says whether a copy belongs to the run.
-func (r *run) near(t, end, gap int64) bool {
-	return t <= r.end+gap && end >= r.first-gap && t-r.first <= maxRunSpan
-}
-
-func (r *run) join(t, end int64) {
-	if r.n == 1 {
-		r.starts = append(r.starts[:0], interval{r.first, r.end})
-	}
-	if len(r.starts) < maxRunKeep {
-		r.starts = append(r.starts, interval{t, end})
-	}
-	r.n++
-	r.first, r.last, r.end = min(r.first, t), max(r.last, t), max(r.end, end)
+func (h *runHead) near(t, end, gap int64) bool {
+	return t <= h.end+gap && end >= h.first-gap && t-h.first <= maxRunSpan
 }
 
 // close ends a run: it becomes a burst, an edge, or nothing.
-func (rs *runs) close(s *Summary, r *run) {
-	if r.n == 0 {
-		return
+func (rs *runs) close(s *Summary, i uint64) {
+	h := &rs.heads[i]
+	edge := h.first < s.from+edgeSpan || h.end > s.to-edgeSpan
+	if h.n > 1 || h.n == 1 && edge {
+		rs.keep(i, edge)
 	}
-	if r.first < s.from+edgeSpan || r.end > s.to-edgeSpan {
+	h.n = 0
+}
+
+// keep turns a run into a burst or an edge.
+func (rs *runs) keep(i uint64, edge bool) {
+	h, r := &rs.heads[i], &rs.slots[i]
+	if h.n == 1 {
+		r.begin(h)
+	}
+	if edge {
 		e := *r
 		e.starts = slices.Clone(r.starts)
 		rs.edges = append(rs.edges, e)
@@ -183,14 +222,12 @@ func (rs *runs) close(s *Summary, r *run) {
 			r.class.trimBursts()
 		}
 	}
-	r.n = 0
-	r.starts = r.starts[:0]
 }
 
 // settle closes every run.
 func (rs *runs) settle(s *Summary) {
-	for i := range rs.slots {
-		rs.close(s, &rs.slots[i])
+	for i := range rs.heads {
+		rs.close(s, uint64(i))
 	}
 	rs.trimEdges()
 }
@@ -238,6 +275,12 @@ func (r *run) absorb(o run) {
 	r.first, r.last, r.end = min(r.first, o.first), max(r.last, o.last), max(r.end, o.end)
 	r.hosts.union(o.hosts)
 	r.conns |= o.conns
+}
+
+// near says whether another piece belongs to the run.
+func (r *run) near(t, end, gap int64) bool {
+	h := runHead{first: r.first, end: r.end}
+	return h.near(t, end, gap)
 }
 
 // burst measures a run that is large enough to be kept.

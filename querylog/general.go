@@ -23,6 +23,7 @@ func (generalGrammar) parse(b *block, lex *sqltext.Lexer) {
 	for s.i < len(s.data) && s.tail < 0 {
 		s.record()
 	}
+	s.end()
 	s.lines = int64(s.row)
 }
 
@@ -48,13 +49,13 @@ func (s *generalScan) record() {
 			r.has |= fFine
 		}
 	}
-	if !s.text(&r, s.i+h.text, s) {
+	if !s.text(r, s.i+h.text, s) {
 		return
 	}
 	if h.kind == KindAdmin {
 		r.sum = s.lex.Sum(h.name) // its class is its name alone
 	}
-	s.records = append(s.records, r)
+	s.kept++
 }
 
 // other passes over a line that begins no record.

@@ -14,14 +14,19 @@ type lineScan struct {
 	i    int   // position
 	row  int32 // its line in the block
 
+	kept            int // records that are whole
 	faulted, marked int // faults and marks before the record
 }
 
-// begin notes where a record begins.
-func (s *lineScan) begin() record {
+// begin adds the record that begins here; it is there to stay once it is kept.
+func (s *lineScan) begin() *record {
 	s.faulted, s.marked = len(s.faults), len(s.marks)
-	return record{at: int32(s.i), line: s.row}
+	s.records = append(s.records[:s.kept], record{at: int32(s.i), line: s.row})
+	return &s.records[s.kept]
 }
+
+// end drops a record that was not kept.
+func (s *lineScan) end() { s.records = s.records[:s.kept] }
 
 // bounds finds where records begin.
 type bounds interface {

@@ -11,30 +11,35 @@ type span struct{ from, to int32 }
 
 func (s span) of(b []byte) []byte { return b[s.from:s.to] }
 
-// flags say which parts of a record the log gave.
+// flags say which parts of a record the log gave. Those that an Event has too
+// stand in the same places.
 type flags uint32
 
 const (
-	fStamp    flags = 1 << iota // # Time, or the stamp of a general log line
-	fZoned                      // the stamp has its zone
-	fFine                       // the stamp is finer than a second
-	fSet                        // SET timestamp
-	fBegin                      // Start: of log_slow_extra
-	fDuration                   // Query_time
-	fSent                       // Rows_sent
-	fExamined                   // Rows_examined
-	fAffected                   // Rows_affected
-	fThread                     // Thread_id, Id, Conn_ID
-	fErrno                      // Last_errno, Errno
-	fWho                        // User@Host
-	fSchema                     // Schema, DB
-	fUse                        // use db;
-	fMaria                      // header in the form of MariaDB
-	fMySQL                      // header in the form of MySQL or Percona
-	fTiDB                       // header in the form of TiDB
-	fRowStart                   // a table row: the stamp is a start (MariaDB) or an end (MySQL 5)
-	fThrottle                   // a line about suppressed statements
-	fOwn                        // sent by herdscan itself
+	fDuration = flags(HasDuration)     // Query_time
+	fSent     = flags(HasRowsSent)     // Rows_sent
+	fExamined = flags(HasRowsExamined) // Rows_examined
+	fAffected = flags(HasRowsAffected) // Rows_affected
+	fThread   = flags(HasThread)       // Thread_id, Id, Conn_ID
+	fErrno    = flags(HasError)        // Last_errno, Errno
+	fEvent    = fDuration | fSent | fExamined | fAffected | fThread | fErrno
+)
+
+const (
+	fStamp    flags = 1 << (iota + 16) // # Time, or the stamp of a general log line
+	fZoned                             // the stamp has its zone
+	fFine                              // the stamp is finer than a second
+	fSet                               // SET timestamp
+	fBegin                             // Start: of log_slow_extra
+	fWho                               // User@Host
+	fSchema                            // Schema, DB
+	fUse                               // use db;
+	fMaria                             // header in the form of MariaDB
+	fMySQL                             // header in the form of MySQL or Percona
+	fTiDB                              // header in the form of TiDB
+	fRowStart                          // a table row: the stamp is a start (MariaDB) or an end (MySQL 5)
+	fThrottle                          // a line about suppressed statements
+	fOwn                               // sent by herdscan itself
 )
 
 // record is one record as it stands in a block; what it inherits from the
@@ -142,13 +147,24 @@ func parseSeconds(b []byte) (ns int64, n int, ok bool) {
 	}
 	ns = int64(v) * 1e9
 	if n < len(b) && b[n] == '.' {
-		n++
-		unit := int64(1e9)
-		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-			unit /= 10
-			ns += unit * int64(b[n]-'0')
-			n++
-		}
+		f, digits := parseFraction(b[n+1:])
+		ns += f
+		n += 1 + digits
 	}
 	return ns, n, n >= len(b) || b[n] != '.'
 }
+
+// parseFraction reads the decimals of a second as nanoseconds; those beyond
+// the ninth do not count.
+func parseFraction(b []byte) (ns int64, n int) {
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		if n < 9 {
+			ns = ns*10 + int64(b[n]-'0')
+		}
+		n++
+	}
+	return ns * nanoUnit[min(n, 9)], n
+}
+
+// nanoUnit is what one unit of the last of n decimals is worth in nanoseconds.
+var nanoUnit = [10]int64{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 100, 10, 1}

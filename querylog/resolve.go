@@ -17,6 +17,12 @@ type client struct {
 	id    hostID
 }
 
+// spelling is a client by the hash of how it was written.
+type spelling struct {
+	hash   uint64
+	client *client
+}
+
 // resolver gives records what they inherit from the records before them:
 // time, database and client. It must see the records in the order of the log.
 type resolver struct {
@@ -26,6 +32,7 @@ type resolver struct {
 	clock   zoneClock
 
 	clients map[uint64]*client // by the hash of their spelling
+	recent  [256]spelling      // the last ones used
 	threads map[uint64]*client // of a general log
 	nobody  *client
 	dbs     map[uint64]string
@@ -63,7 +70,7 @@ func (rs *resolver) eventOf(b *block, f Format, i int) *Event {
 		RowsSent: r.sent, RowsExamined: r.examined, RowsAffected: r.affected, Errno: r.errno,
 		Duration: time.Duration(r.duration), Shape: r.sum.Shape, Text: r.sum.Text,
 		Offset: b.offset + int64(r.at), Line: b.line + int64(r.line) + 1,
-		Has: hasOf(r.has), throttle: r.has&fThrottle != 0, own: r.has&fOwn != 0,
+		Has: Has(r.has & fEvent), throttle: r.has&fThrottle != 0, own: r.has&fOwn != 0,
 	}
 	rs.time(e, r, f)
 	if f.General() {
@@ -73,29 +80,6 @@ func (rs *resolver) eventOf(b *block, f Format, i int) *Event {
 	}
 	e.User, e.Host = e.client.user, e.client.host
 	return e
-}
-
-// hasOf translates the flags of a record.
-func hasOf(f flags) (h Has) {
-	if f&fDuration != 0 {
-		h |= HasDuration
-	}
-	if f&fSent != 0 {
-		h |= HasRowsSent
-	}
-	if f&fExamined != 0 {
-		h |= HasRowsExamined
-	}
-	if f&fAffected != 0 {
-		h |= HasRowsAffected
-	}
-	if f&fThread != 0 {
-		h |= HasThread
-	}
-	if f&fErrno != 0 {
-		h |= HasError
-	}
-	return h
 }
 
 // slow gives a record of a slow log its client and database.
@@ -173,14 +157,19 @@ func (rs *resolver) connect(e *Event) {
 
 // clientOf reads who sent a statement, once for each spelling.
 func (rs *resolver) clientOf(hash uint64, who []byte) *client {
-	if c, ok := rs.clients[hash]; ok {
-		return c
+	recent := &rs.recent[hash%uint64(len(rs.recent))]
+	if recent.client != nil && recent.hash == hash {
+		return recent.client
 	}
-	if len(rs.clients) >= maxInterned {
-		clear(rs.clients)
+	c, ok := rs.clients[hash]
+	if !ok {
+		if len(rs.clients) >= maxInterned {
+			clear(rs.clients)
+		}
+		c = parseClient(who)
+		rs.clients[hash] = c
 	}
-	c := parseClient(who)
-	rs.clients[hash] = c
+	recent.hash, recent.client = hash, c
 	return c
 }
 

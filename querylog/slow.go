@@ -19,13 +19,14 @@ func (slowGrammar) parse(b *block, lex *sqltext.Lexer) {
 	for s.i < len(s.data) && s.tail < 0 {
 		s.record()
 	}
+	s.end()
 	s.lines = int64(s.row)
 }
 
 // record reads one record: header lines, use, SET timestamp, statement.
 func (s *slowScan) record() {
 	r := s.begin()
-	header, admin := s.header(&r)
+	header, admin := s.header(r)
 	switch {
 	case admin:
 	case s.i >= len(s.data):
@@ -37,7 +38,7 @@ func (s *slowScan) record() {
 		s.stray(r)
 		return
 	default:
-		if !s.body(&r) {
+		if !s.body(r) {
 			return
 		}
 	}
@@ -45,7 +46,7 @@ func (s *slowScan) record() {
 		s.faults = append(s.faults, fault{r.at, r.line, errTail})
 		return
 	}
-	s.records = append(s.records, r)
+	s.kept++
 }
 
 // header reads the lines that begin with # and the server's banners. admin
@@ -56,7 +57,7 @@ func (s *slowScan) header(r *record) (header, admin bool) {
 		line := s.data[s.i:end]
 		switch {
 		case len(line) > 0 && line[0] == '#':
-			if cmd, ok := bytes.CutPrefix(line, adminPrefix); ok {
+			if cmd, ok := adminCommand(line); ok {
 				s.admin(r, end-len(cmd), end)
 				s.advance(next)
 				return true, true
@@ -83,7 +84,7 @@ func (s *slowScan) header(r *record) (header, admin bool) {
 
 // stray skips text before the first header: the end of a statement whose
 // beginning is in an older file.
-func (s *slowScan) stray(r record) {
+func (s *slowScan) stray(r *record) {
 	s.faults = append(s.faults, fault{r.at, r.line, errTail})
 	end, row := s.boundary(s.i)
 	s.i, s.row = end, row
@@ -104,9 +105,12 @@ func (s *slowScan) admin(r *record, from, to int) {
 // next block is needed.
 func (s *slowScan) body(r *record) bool {
 	for s.i < len(s.data) {
+		if !beforeStatement(s.data[s.i:]) {
+			return s.statement(r)
+		}
 		end, next := lineEnd(s.data, s.i)
 		line := s.data[s.i:end]
-		if cmd, ok := bytes.CutPrefix(line, adminPrefix); ok {
+		if cmd, ok := adminCommand(line); ok {
 			s.admin(r, end-len(cmd), end)
 			s.advance(next)
 			return true
@@ -132,6 +136,23 @@ func (s *slowScan) body(r *record) bool {
 	}
 	r.kind, r.text = KindAdmin, span{int32(s.i), int32(s.i)}
 	return true
+}
+
+// beforeStatement says whether a line may be one that stands before the
+// statement, without a look for its end.
+func beforeStatement(line []byte) bool {
+	if len(line) < 4 {
+		return true
+	}
+	switch line[0] {
+	case '#', '\r', '\n':
+		return true
+	case 'S':
+		return string(line[:4]) == "SET "
+	case 'u', 'U':
+		return line[3] == ' '
+	}
+	return false
 }
 
 // statement takes the text that begins here. It returns false when the next
@@ -205,6 +226,14 @@ var (
 		[]byte("# User:"),
 	}
 )
+
+// adminCommand returns what follows "# administrator command: ".
+func adminCommand(line []byte) ([]byte, bool) {
+	if len(line) < len(adminPrefix) || line[2] != 'a' {
+		return nil, false
+	}
+	return bytes.CutPrefix(line, adminPrefix)
+}
 
 // isHead says whether a line is the first one of a record. Some keys only
 // count after the end of a statement, because comments of SQL look like them.

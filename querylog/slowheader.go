@@ -42,11 +42,13 @@ func (s *slowScan) headerLine(r *record, line []byte) {
 // timeLine reads the value of # Time, after which old servers put User@Host.
 func (s *slowScan) timeLine(r *record, v []byte) {
 	v = bytes.TrimLeft(v, " ")
-	if user := bytes.Index(v, []byte("# User@Host: ")); user > 0 {
-		s.userLine(r, v[user:])
-		v = v[:user]
-	}
 	t := parseStamp(v)
+	if t.n < len(v) {
+		if user := bytes.Index(v, []byte("# User@Host: ")); user > 0 {
+			s.userLine(r, v[user:])
+			v = v[:user]
+		}
+	}
 	if t.n == 0 {
 		if len(v) > 0 {
 			s.faults = append(s.faults, fault{r.at, r.line, errTime})
@@ -193,7 +195,7 @@ func (s *slowScan) pair(r *record, key, val []byte) {
 			r.begin, r.has = t.ns, r.has|fBegin|fMySQL
 		}
 	case "Log_slow_rate_type":
-		s.marks = append(s.marks, mark{before: len(s.records), kind: string(val)})
+		s.marks = append(s.marks, mark{before: s.kept, kind: string(val)})
 	case "Log_slow_rate_limit":
 		if v, n := parseUint(val); n > 0 {
 			s.rate(v)
@@ -204,9 +206,9 @@ func (s *slowScan) pair(r *record, key, val []byte) {
 
 // rate notes a sampling rate, together with the type that came just before it.
 func (s *slowScan) rate(v uint64) {
-	if k := len(s.marks) - 1; k >= 0 && s.marks[k].before == len(s.records) && s.marks[k].version == "" {
+	if k := len(s.marks) - 1; k >= 0 && s.marks[k].before == s.kept && s.marks[k].version == "" {
 		s.marks[k].rate = v
 		return
 	}
-	s.marks = append(s.marks, mark{before: len(s.records), rate: v})
+	s.marks = append(s.marks, mark{before: s.kept, rate: v})
 }

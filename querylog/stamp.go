@@ -78,14 +78,10 @@ func (t *stamp) fraction(b []byte) {
 	if t.n >= len(b) || b[t.n] != '.' {
 		return
 	}
-	i, unit := t.n+1, int64(time.Second)
-	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
-		unit /= 10
-		t.ns += unit * int64(b[i]-'0')
-		i++
-	}
-	if i > t.n+1 {
-		t.n, t.fine = i, true
+	if ns, n := parseFraction(b[t.n+1:]); n > 0 {
+		t.ns += ns
+		t.n += 1 + n
+		t.fine = true
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // concurrent use.
 type Summary struct {
 	classes map[uint64]*class
-	recent  *class // the last one used
+	recent  [256]*class // the last ones used, by hash
 	other   folded
 
 	hosts map[string]hostID
@@ -209,14 +209,15 @@ func (s *Summary) hostNumber(name string) hostID {
 
 // class finds or makes the class of an event.
 func (s *Summary) class(e *Event) *class {
-	if c := s.recent; c != nil && c.hash == e.Shape {
+	recent := &s.recent[e.Shape%uint64(len(s.recent))]
+	if c := *recent; c != nil && c.hash == e.Shape {
 		return c
 	}
 	c, ok := s.classes[e.Shape]
 	if !ok {
 		c = s.newClass(e)
 	}
-	s.recent = c
+	*recent = c
 	return c
 }
 
@@ -251,9 +252,9 @@ func (s *Summary) foldClasses() {
 		gone[c] = true
 		delete(s.classes, c.hash)
 	}
-	for i := range s.runs.slots {
-		if gone[s.runs.slots[i].class] {
-			s.runs.slots[i].n = 0
+	for i := range s.runs.heads {
+		if gone[s.runs.heads[i].class] {
+			s.runs.heads[i].n = 0
 		}
 	}
 	s.runs.edges = slices.DeleteFunc(s.runs.edges, func(r run) bool { return gone[r.class] })
@@ -262,7 +263,7 @@ func (s *Summary) foldClasses() {
 			delete(s.missing, text)
 		}
 	}
-	s.recent = nil
+	clear(s.recent[:])
 }
 
 // fail counts refused connections and failed statements.

@@ -25,7 +25,8 @@ func isDigits(x uint64) uint64 {
 // digitsEnd returns the end of the digits at i.
 func digitsEnd(sql []byte, i int) int {
 	for i+8 <= len(sql) {
-		if other := isDigits(binary.LittleEndian.Uint64(sql[i:])) ^ high; other != 0 {
+		x := binary.LittleEndian.Uint64(sql[i:])
+		if other := ((x ^ '0'*ones) + (0x7f-9)*ones | x) & high; other != 0 {
 			return i + bits.TrailingZeros64(other)/8
 		}
 		i += 8
