@@ -8,22 +8,20 @@ import (
 	"time"
 )
 
-// drawnRetries is the mean busiest second of drawn retries with full jitter,
-// all of which fail.
+// drawnRetries is the mean busiest second of drawn retries with full jitter in
+// the time of one cap after an outage of three, as if they still failed.
 func drawnRetries(w RetryWave) float64 {
-	const waves, attempts = 12, 8
+	const waves = 12
 	r := rand.New(rand.NewPCG(7, 8))
 	total := 0.0
 	for range waves {
 		var times []time.Duration
+		from, to := 3*w.Cap.Seconds(), 4*w.Cap.Seconds()
 		for range int(w.Clients) {
-			at, bound := 0.0, w.Pause.Seconds()
-			for range attempts {
+			for at, bound := 0.0, w.Pause.Seconds(); at < to; bound = min(2*bound, w.Cap.Seconds()) {
 				at += r.Float64() * bound
-				times = append(times, fromSeconds(at))
-				bound *= 2
-				if w.Cap > 0 {
-					bound = min(bound, w.Cap.Seconds())
+				if at >= from && at < to {
+					times = append(times, fromSeconds(at))
 				}
 			}
 		}
@@ -35,22 +33,25 @@ func drawnRetries(w RetryWave) float64 {
 
 func TestFullJitterAgainstChance(t *testing.T) {
 	for _, w := range []RetryWave{
-		{500, 5 * time.Second, 0},
-		{500, 30 * time.Second, 0},
-		{3000, 10 * time.Second, 5 * time.Minute},
-		{3000, 60 * time.Second, 0},
-		{200, 20 * time.Second, 40 * time.Second},
-		{1000, 20 * time.Second, 20 * time.Second},
+		{500, time.Second, 30 * time.Second},
+		{3000, time.Second, 5 * time.Minute},
+		{200, 100 * time.Millisecond, 40 * time.Second},
+		{1000, 5 * time.Second, 20 * time.Second},
 	} {
-		near(t, "busiest second of retries", drawnRetries(w), w.FullJitter(), 0.15)
+		near(t, "busiest second of retries", drawnRetries(w), w.Settled(), 0.15)
 	}
 	for _, target := range []float64{20, 50, 200} {
-		w := RetryWave{Clients: 2000}
-		w.Pause = w.SmallestPause(target)
+		w := RetryWave{Clients: 2000, Pause: time.Second}
+		w.Cap = w.SmallestCap(target)
 		near(t, "busiest second for a target", drawnRetries(w), target, 0.15)
 	}
-	if p := (RetryWave{Clients: 10}).SmallestPause(0); p != 0 {
-		t.Errorf("a pause of %v for no target", p)
+	if p := (RetryWave{Clients: 10}).SmallestCap(0); p != 0 {
+		t.Errorf("a cap of %v for no target", p)
+	}
+	for want, w := range map[int]RetryWave{1: {}, 2: {Pause: time.Second, Cap: 2 * time.Second}, 8: {Pause: time.Second, Cap: 2 * time.Minute}} {
+		if n := w.Attempts(); n != want {
+			t.Errorf("%+v: %d attempts to the cap, want %d", w, n, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package querylog
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/herdscan/herdscan/comb"
 )
@@ -94,17 +95,27 @@ func fixReplica(f *Finding) Fix {
 	return Fix{Text: fmt.Sprintf("run the job once, not on %d replicas: a claim with a TTL (SET job:name replica NX EX 60), a leader, or the scheduler of the platform", f.HostsATooth), Effect: &e}
 }
 
-// fixRetry proposes full jitter: the first wave spreads over the first pause.
+// The bounds of the pauses that are proposed between attempts.
+const (
+	firstBound   = time.Second
+	longestBound = 5 * time.Minute
+)
+
+// fixRetry proposes full jitter with a cap at which the busiest second is a
+// tenth of what it was.
 func fixRetry(f *Finding) Fix {
 	var first uint64
 	for _, t := range f.Teeth {
 		first = max(first, t.Count)
 	}
-	w := comb.Wave{Keys: float64(first), Width: f.Spacing}
-	e := comb.Predict(w, comb.Jitter{}, 0)
-	e.PeakAfter, e.PeakBefore, e.Unit = math.Min(e.PeakAfter, float64(f.Second)), float64(f.Second), "queries/s"
+	w := comb.RetryWave{Clients: float64(first), Pause: firstBound}
+	w.Cap = longestBound
+	if d := comb.NextHuman(max(w.SmallestCap(float64(f.Second)/10), f.Spacing)); d > 0 {
+		w.Cap = min(d, longestBound)
+	}
+	e := comb.Effect{PeakBefore: float64(f.Second), PeakAfter: math.Min(w.Settled(), float64(f.Second)), Unit: "queries/s"}
 	return Fix{
-		Text:   fmt.Sprintf("retry after random(0, min(cap, %v * 2^attempt)) (exponential backoff with full jitter), and give up after a few attempts", round(f.Spacing)),
+		Text:   fmt.Sprintf("retry after random(0, min(%v, %v * 2^attempt)) (exponential backoff with full jitter), and give up after %d attempts", round(w.Cap), round(w.Pause), w.Attempts()+2),
 		Effect: &e,
 	}
 }

@@ -11,32 +11,43 @@ import (
 
 // Retries as proposed.
 const (
-	fewestPause = time.Second
-	usualCap    = 5 * time.Minute
-	attempts    = 6
+	usualPause    = time.Second            // the first bound,
+	shortestPause = 100 * time.Millisecond // or this, of clients that wait less by now
+	shortestCap   = 10 * time.Second
+	longestCap    = 5 * time.Minute
+	moreAttempts  = 2 // once the cap is reached
 )
 
-// retries is the wave of clients with the pauses that it needs: its busiest
-// second at what the source can take, or a tenth of what it took.
+// retries is the wave of clients with the bounds that it needs: a short first
+// one, so that a single failure costs little, and a cap at which the busiest
+// second is what the source can take, or a tenth of what it took.
 func (c Case) retries() comb.RetryWave {
-	w := comb.RetryWave{Clients: cmp.Or(c.Clients, c.before())}
-	w.Pause = max(w.SmallestPause(cmp.Or(c.Budget, c.before()/10)), c.Spacing.Truncate(time.Second), fewestPause)
-	w.Cap = max(usualCap, 4*w.Pause)
+	w := comb.RetryWave{Clients: cmp.Or(c.Clients, c.before()), Pause: usualPause}
+	if c.Spacing > 0 {
+		w.Pause = min(max(c.Spacing, shortestPause), usualPause)
+	}
+	need := max(w.SmallestCap(cmp.Or(c.Budget, c.before()/10)), c.Spacing, shortestCap)
+	if w.Cap = comb.NextHuman(need); w.Cap == 0 || w.Cap > longestCap {
+		w.Cap = longestCap
+	}
 	return w
 }
+
+// attemptsOf is after how many attempts a client gives up.
+func attemptsOf(w comb.RetryWave) int { return w.Attempts() + moreAttempts }
 
 // backoff lets clients wait longer each time, and at random.
 func backoff(c Case) Remedy {
 	w := c.retries()
 	r := Remedy{
 		Name: Backoff, Helps: Yes,
-		Text: fmt.Sprintf("retry after random(0, min(%s, %s * 2^attempt)) (exponential backoff with full jitter), and give up after %d attempts", secs(w.Cap), secs(w.Pause), attempts),
+		Text: fmt.Sprintf("retry after random(0, min(%s, %s * 2^attempt)) (exponential backoff with full jitter), and give up after %d attempts", secs(w.Cap), secs(w.Pause), attemptsOf(w)),
 		Why:  "a constant or doubled pause keeps the clients in step; only a random one parts them",
 	}
 	if w.Clients <= 0 {
 		return r
 	}
-	r.Effect = c.effect(w.FullJitter())
+	r.Effect = c.effect(w.Settled())
 	if r.Effect == nil {
 		return r
 	}
@@ -55,8 +66,8 @@ func (c Case) stepped() []float64 {
 	return out
 }
 
-// jittered is the expected number of first attempts in each second.
-func jittered(w comb.RetryWave) []float64 { return burst(0, w.Clients, w.Pause) }
+// jittered is the expected number of attempts in each second of a cap.
+func jittered(w comb.RetryWave) []float64 { return burst(0, 2*w.Clients, w.Cap) }
 
 // retryBudget bounds what retries may add.
 func retryBudget(c Case) Remedy {

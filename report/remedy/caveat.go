@@ -35,7 +35,7 @@ func caveats(c Case, r Remedy) []string {
 			"errors are not absence: never cache them as such, or a healed source stays unseen",
 		}
 	case Backoff:
-		return []string{"a constant pause of one process each, drawn once at the start, is no jitter: draw it for each attempt"}
+		return []string{"the figure holds at the end of an outage longer than the cap; a shorter one ends with shorter pauses", "a constant pause of one process each, drawn once at the start, is no jitter: draw it for each attempt"}
 	case RunOnce:
 		return []string{"a claim in the memory of each replica does not count: it must be shared, and outlive a deploy"}
 	default:

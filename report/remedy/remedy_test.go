@@ -209,3 +209,19 @@ func TestAdviseHolds(t *testing.T) {
 		Best(c, list)
 	})
 }
+
+// TestBackoffBounds wants a first pause that a single failure can bear, a cap
+// that people write, and enough attempts to outlive it.
+func TestBackoffBounds(t *testing.T) {
+	for _, clients := range []float64{5, 200, 5000, 1e6} {
+		for _, spacing := range []time.Duration{0, 20 * time.Millisecond, 6 * time.Second, 30 * time.Second, 4 * time.Minute} {
+			w := Case{Kind: RetryStorm, Peak: clients, Clients: clients, Spacing: spacing}.retries()
+			if w.Pause < 100*time.Millisecond || w.Pause > time.Second || w.Cap < 10*time.Second || w.Cap < spacing || w.Cap > 5*time.Minute {
+				t.Errorf("%.0f clients %v apart: bounds of %v to %v", clients, spacing, w.Pause, w.Cap)
+			}
+			if longest := w.Pause << (attemptsOf(w) - 1); longest < w.Cap {
+				t.Errorf("%d attempts from %v never reach %v", attemptsOf(w), w.Pause, w.Cap)
+			}
+		}
+	}
+}

@@ -43,7 +43,7 @@ func numbersOf(c Case) numbers {
 		TTL: whole(c.ttl()), Low: whole(lo), High: whole(hi),
 		Lease: whole(c.lease()), Bound: whole(c.bound()), Rate: int(c.warmRate()),
 		NegativeLow: whole(negativeLow), NegativeHigh: whole(negativeHigh), Window: whole(c.window()),
-		BaseMS: int(w.Pause.Milliseconds()), CapMS: int(w.Cap.Milliseconds()), Attempts: attempts,
+		BaseMS: int(w.Pause.Milliseconds()), CapMS: int(w.Cap.Milliseconds()), Attempts: attemptsOf(w),
 	}
 	n.Span = n.High - n.Low
 	return n
