@@ -18,14 +18,16 @@ import (
 type analyser struct {
 	s       *Summary
 	o       AnalyseOptions
-	bin     int64   // of the series, ns
-	rate    float64 // one of so many statements was logged, at least 1
+	bin     int64 // of the series, ns
+	scaled  bool  // statements were left out of the log, see scale.go
 	span    time.Duration
 	classes []*class // all of them, the most frequent first
 	bursts  map[*class][]Burst
 	results map[*class]comb.Result
 	outages []outage
 	out     *Analysis
+
+	sampledAt map[*class]map[int64]uint64 // statements by bins of their weights, see logged
 
 	stormed []window // taken by a retry storm: no comb, no one-off
 }

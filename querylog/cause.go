@@ -247,7 +247,7 @@ func (a *analyser) retryCause(h *herd) Cause {
 			break
 		}
 	}
-	if repeats := h.main.n - min(h.main.texts.distinct(), h.main.n); a.times(repeats) > h.f.Count/2 && h.f.Identical < 0.5 {
+	if repeats := h.main.n - min(h.main.texts.distinct(), h.main.n); a.factorOfAll([]*class{h.main}).times(repeats) > h.f.Count/2 && h.f.Identical < 0.5 {
 		c.Score += 0.15
 		c.Why += ", the same statements each time"
 	}

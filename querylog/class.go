@@ -163,6 +163,8 @@ type class struct {
 	errors              uint64
 	system              uint64 // by accounts of the server or its host: rdsadmin ...
 
+	weights weights // of a sampled log
+
 	texts  kmv
 	dbs    map[string]uint64
 	bursts []Burst
@@ -176,6 +178,9 @@ func (c *class) observe(e *Event, h hostID) {
 	c.n++
 	if e.Has&HasTime != 0 {
 		c.starts.add(e.Time.UnixNano(), h, connSet(e.ThreadID, e.Has&HasThread != 0))
+	}
+	if e.rate > 1 && e.Has&HasTime != 0 {
+		c.weights.add(e.Time.UnixNano(), e.rate)
 	}
 	if e.Has&HasDuration != 0 {
 		c.timed++
@@ -278,6 +283,7 @@ func (c *class) merge(o *class, hosts []hostID) {
 	c.affected += o.affected
 	c.errors += o.errors
 	c.system += o.system
+	c.weights.merge(&o.weights)
 	c.texts.merge(&o.texts)
 	for db, n := range o.dbs {
 		c.database(db, n)

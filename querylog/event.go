@@ -8,6 +8,8 @@
 package querylog
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -86,6 +88,7 @@ type Event struct {
 	// are added to a Summary.
 	Shape, Text uint64
 
+	rate     uint64 // one of so many like it was logged; 0 and 1: all
 	client   *client
 	throttle bool
 	own      bool // sent by herdscan itself
@@ -105,6 +108,29 @@ func (e *ParseError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Source, 
 
 // Unwrap returns the reason.
 func (e *ParseError) Unwrap() error { return e.Err }
+
+// parseErrorJSON is a ParseError in a saved Summary.
+type parseErrorJSON struct {
+	Source string
+	Line   int64
+	Offset int64
+	Err    string
+}
+
+// MarshalJSON writes the reason as text.
+func (e ParseError) MarshalJSON() ([]byte, error) {
+	return json.Marshal(parseErrorJSON{e.Source, e.Line, e.Offset, e.Err.Error()})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (e *ParseError) UnmarshalJSON(b []byte) error {
+	var p parseErrorJSON
+	if err := json.Unmarshal(b, &p); err != nil {
+		return err
+	}
+	*e = ParseError{p.Source, p.Line, p.Offset, errors.New(p.Err)}
+	return nil
+}
 
 // Format is the kind of a log.
 type Format uint8

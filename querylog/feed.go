@@ -7,6 +7,9 @@ import (
 
 // Observe counts an event that did not come from a file, and notes it in its coverage.
 func (s *Summary) Observe(e *Event, c *Coverage) {
+	if rate := c.SampleRate; rate > 1 { // of a server, which writes no rate into its tables
+		c.sampled(e, rate, "")
+	}
 	c.observe(e)
 	c.Counted++
 	s.fine = s.fine || c.Fine

@@ -15,8 +15,8 @@ type Analysis struct {
 	Classes    int       // shapes of statements, followers left out
 	Resolution time.Duration
 	Findings   []Finding // the most severe first, then by count
-	SampleRate float64   // counts of findings are those of the log times this; 1 when all was logged
-	MixedRates bool      // sources were sampled at different rates, so counts are as logged
+	SampleRate float64   // statements that ran for each one logged, the mean of the log; 1 when all was logged
+	MixedRates bool      // that differs: each count of a finding is scaled by the rate of its own time
 	Undecided  string    // why nothing can be concluded, "" if something can
 	Need       int       // statements needed when there are too few
 	Coverage   []Coverage
@@ -142,7 +142,7 @@ type Fix struct {
 type AnalyseOptions struct {
 	// Zone is the zone whose wall clock counts. Nil means UTC.
 	Zone *time.Location
-	// SampleRate says that one of so many statements was logged, for sources
-	// that do not say it themselves. 0 and 1 mean that all were.
+	// SampleRate says that one of so many statements was logged, whatever the
+	// log says; 1 that all were. 0 leaves it to the log.
 	SampleRate float64
 }

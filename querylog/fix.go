@@ -57,7 +57,7 @@ func (a *analyser) fixCron(h *herd) Fix {
 	for _, c := range h.classes {
 		for _, t := range h.comb.Teeth {
 			_, n := a.peakIn([]*class{c}, a.windowOf(t))
-			largest = max(largest, a.times(n))
+			largest = max(largest, a.times(n, c, t.At))
 		}
 	}
 	e := comb.Effect{PeakBefore: float64(h.comb.Peak), PeakAfter: math.Min(float64(largest), float64(h.comb.Peak)), Unit: "queries/s"}

@@ -75,6 +75,8 @@ type savedClass struct {
 	Affected  uint64            `json:"affected"`
 	Errors    uint64            `json:"errors"`
 	System    uint64            `json:"system"`
+	WeightBin time.Duration     `json:"weight_bin_ns,omitempty"`
+	Weights   []savedWeight     `json:"weights,omitempty"`
 	Texts     []uint64          `json:"texts"`
 	DBs       map[string]uint64 `json:"dbs,omitempty"`
 	Bursts    []savedBurst      `json:"bursts,omitempty"`
@@ -167,6 +169,7 @@ func (c *class) saved(ids []hostID, withSamples bool) savedClass {
 		Timed: c.timed, Duration: c.duration, Longest: c.longest, Buckets: trimZeros(c.buckets[:]),
 		SentKnown: c.sentKnown, SentNone: c.sentNone, Sent: c.sent, Examined: c.examined, Affected: c.affected,
 		Errors: c.errors, System: c.system, Texts: c.texts.list, DBs: c.dbs,
+		WeightBin: time.Duration(c.weights.width), Weights: c.weights.saved(),
 	}
 	var starts cells
 	for _, x := range c.starts.list {
@@ -364,8 +367,13 @@ func (v *savedClass) class() (*class, error) {
 	if len(v.Buckets) > durBuckets || len(v.Texts) > kmvSize || len(v.DBs) > maxDBs || len(v.Bursts) > maxBursts || !slices.IsSorted(v.Texts) {
 		return nil, errors.New("a table of a class is too long or out of order")
 	}
+	w, ok := loadWeights(v.WeightBin, v.Weights)
+	if !ok {
+		return nil, errors.New("impossible weights of a class")
+	}
 	c := &class{
-		hash: v.Hash, shape: v.Shape, follower: v.Follower, admin: v.Admin, n: v.N, starts: cells{list: list},
+		weights: w,
+		hash:    v.Hash, shape: v.Shape, follower: v.Follower, admin: v.Admin, n: v.N, starts: cells{list: list},
 		timed: v.Timed, duration: v.Duration, longest: v.Longest,
 		sentKnown: v.SentKnown, sentNone: v.SentNone, sent: v.Sent, examined: v.Examined, affected: v.Affected,
 		errors: v.Errors, system: v.System, texts: kmv{slices.Compact(v.Texts)}, dbs: v.DBs,

@@ -33,7 +33,7 @@ func (a *analyser) stampede(c *class) {
 	var list []Burst
 	for _, b := range a.bursts[c] {
 		switch {
-		case a.times(b.Count) < someCopies, b.Span > time.Duration(maxRunSpan)/2:
+		case a.times(b.Count, c, b.Start) < someCopies, b.Span > time.Duration(maxRunSpan)/2:
 		case b.Conns > 0 && b.Conns < 5: // a few connections: one after the other
 		case float64(b.Second) < math.Max(10, overMean*a.around(c, b)):
 		case a.taken(b.Start):
@@ -107,7 +107,7 @@ func (a *analyser) headOf(c *class, list []Burst) (*Finding, []Burst) {
 		switch {
 		case len(apart) == len(list):
 			continue
-		case f.alone() && slices.ContainsFunc(apart, func(b Burst) bool { return a.times(b.Count) >= herdCopies }):
+		case f.alone() && slices.ContainsFunc(apart, func(b Burst) bool { return a.times(b.Count, c, b.Start) >= herdCopies }):
 			return nil, apart
 		case 2*len(apart) <= len(list):
 			return f, list

@@ -163,10 +163,17 @@ func (c *counter) count(ctx context.Context, cut *cutter, order <-chan *job) err
 func (c *counter) block(b *block) {
 	m := 0
 	for i := range b.records {
+		var rate mark
 		for ; m < len(b.marks) && b.marks[m].before <= i; m++ {
 			c.mark(b.marks[m])
+			if b.marks[m].rate > 0 {
+				rate = b.marks[m]
+			}
 		}
 		e := c.rs.eventOf(b, c.in.format, i)
+		if rate.rate > 1 {
+			c.cov.sampled(e, rate.rate, rate.kind)
+		}
 		c.cov.observe(e)
 		if !c.o.inWindow(e) {
 			continue
@@ -198,18 +205,12 @@ func (c *counter) block(b *block) {
 	}
 }
 
-// mark takes a banner or a sampling marker.
+// mark takes a banner; a sampling marker is of its record.
 func (c *counter) mark(m mark) {
 	started := c.cov.Read > 0
 	c.rs.mark(m, started)
 	if m.version != "" {
 		c.restarted = started
-	}
-	if m.rate > c.cov.SampleRate {
-		c.cov.SampleRate = m.rate
-	}
-	if m.kind != "" {
-		c.cov.SampleKind = m.kind
 	}
 }
 

@@ -280,3 +280,13 @@ func (s *slowly) Read(p []byte) (int, error) {
 	s.left = s.left[n:]
 	return n, nil
 }
+
+// TestSavedErrors keeps what was not understood in a saved summary.
+func TestSavedErrors(t *testing.T) {
+	s, _ := Summarise(t.Context(), []Source{text("stray\n" + strings.Join(twoRecords, "\n") + "\n")}, Options{})
+	want := s.Coverage()[0].Errors
+	got := reload(t, s).Coverage()[0].Errors
+	if len(want) != 1 || len(got) != 1 || got[0].Error() != want[0].Error() {
+		t.Errorf("%v, saved %v", want, got)
+	}
+}

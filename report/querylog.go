@@ -166,7 +166,7 @@ func (q *QueryLog) asides() []string {
 	}
 	switch {
 	case a.MixedRates:
-		notes = append(notes, "the sources were sampled at different rates: counts are those of the logs")
+		notes = append(notes, fmt.Sprintf("the log is sampled at changing rates: each count of a finding is multiplied by the rate of its own time (%s on average), records are not; clients and texts are lower bounds", Float(a.SampleRate)))
 	case a.SampleRate > 1:
 		notes = append(notes, fmt.Sprintf("one logged statement stands for %s: counts of findings are multiplied by that, records are not; clients and texts are lower bounds", Float(a.SampleRate)))
 	}
