@@ -135,8 +135,13 @@ func runTTL(ctx context.Context, env Env, o *ttlOptions, args []string) error {
 			return fmt.Errorf("--save %s: %w", o.save, err)
 		}
 	}
+	found := ttlhist.Analyse(run.summary, analysis)
+	if found.FieldTTL > 0 {
+		run.notes = append(run.notes, fmt.Sprintf("hashes of which a field expires: %s of %s without a TTL; HS406 does not count them",
+			report.Int(found.FieldTTL), report.Count(found.NoTTL, "keys")))
+	}
 	r := &report.TTL{
-		Version: version, Analysis: ttlhist.Analyse(run.summary, analysis),
+		Version: version, Analysis: found,
 		Coverage: run.coverage, Notes: run.notes, Top: o.top, Lang: o.lang,
 	}
 	return o.out.deliver(ctx, r.Document)

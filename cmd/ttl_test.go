@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/http"
@@ -328,4 +329,23 @@ func TestTTLInputKeys(t *testing.T) {
 	runner{}.run("ttl", file).want(t, exitError, "damaged RDB file")
 	runner{}.run("ttl", file, "--input", "keys", "--now", "1800000000").want(t, exitFindings, "50 keys read", "page:* expires as a herd")
 	runner{}.run("ttl", file, "--input", "rdb").want(t, exitError, "--input rdb: there are auto and keys")
+}
+
+// Hashes with fields that expire have no TTL of their own and are told apart from keys that stay.
+func TestTTLHashFields(t *testing.T) {
+	dump := []byte("REDIS0012\xfa\x05ctime\x0a1796068000\xfe\x00")
+	for i := range 3 {
+		dump = append(dump, 25, 7)
+		dump = fmt.Appendf(dump, "cache:%d", i)
+		dump = binary.LittleEndian.AppendUint64(dump, 1796068100_000)
+		dump = append(dump, 1, 'x')
+	}
+	dump = append(dump, "\x00\x06stay:1\x01v\xff\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	path := filepath.Join(t.TempDir(), "fields.rdb")
+	if err := os.WriteFile(path, dump, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := runner{}.run("ttl", path)
+	got.want(t, exitClean, "hashes of which a field expires: 3 of 4 keys without a TTL")
+	got.never(t, "[HS406]")
 }

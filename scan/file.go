@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/herdscan/herdscan/scan/rdb"
 )
 
 // ErrNoNow is the error for a list of relative times to live, such as
@@ -235,6 +237,10 @@ func (s *FileSource) skipped(err *RecordError) {
 
 // failed notes an error that ended the reading.
 func (s *FileSource) failed(err error) error {
+	var dump *rdb.Error
+	if errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &dump) { // a dump says so itself
+		err = fmt.Errorf("the compressed file is cut off, so the keys behind are missing: %w", err)
+	}
 	err = fmt.Errorf("%s: %w", s.name, err)
 	s.coverage.Errors = append(s.coverage.Errors, err)
 	return err

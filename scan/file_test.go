@@ -187,6 +187,11 @@ func TestFilePartial(t *testing.T) {
 		long = append(long, rdbKey(fmt.Sprintf("%x", i*i*i), 0)...)
 	}
 	packed := gzipped(t, long)
+	var list bytes.Buffer
+	for i := range 20_000 {
+		fmt.Fprintf(&list, "key=%x exp=1800000000 la=1799999999 cas=1 fetch=no cls=1 size=60\n", i*i*i)
+	}
+	packedList := gzipped(t, list.Bytes())
 	for name, c := range map[string]struct {
 		content []byte
 		keys    int
@@ -195,6 +200,7 @@ func TestFilePartial(t *testing.T) {
 		"cut":          {dump[:len(dump)-12], 2, "cut off (at byte "},
 		"unknown type": {append(bytes.Clone(dump[:len(dump)-9]), 99, 1, 'x'), 2, "unknown type 99"},
 		"gzip cut":     {packed[:len(packed)/2], 0, "cut off"},
+		"gzip list":    {packedList[:len(packedList)/2], 0, "compressed file is cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, cov, err := readFile(t, c.content, scan.FileOptions{})

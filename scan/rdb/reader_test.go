@@ -269,6 +269,7 @@ func TestErrors(t *testing.T) {
 		{"cut in the checksum", whole[:len(whole)-1], 2, "cut off"},
 		{"checksum", flipped, 2, "checksum does not match"},
 		{"unknown type", start("REDIS0010").raw(99).str("k").b, 1, "unknown type 99 in REDIS0010"},
+		{"path hash of Valkey", start("VALKEY081").raw(23).str("k").b, 1, "path hash of Valkey 9.2"},
 		{"type of Redis in Valkey", start("VALKEY080").raw(24).str("k").b, 1, "unknown type 24 in VALKEY080"},
 		{"unknown opcode", start("REDIS0010").raw(241).b, 1, "unknown opcode 241 in REDIS0010"},
 		{"Dragonfly opcode", start("REDIS0009").raw(201).b, 1, "opcode 201 of Dragonfly"},
