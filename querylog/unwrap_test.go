@@ -196,6 +196,8 @@ func TestWrappedGeneralTables(t *testing.T) {
 		"INTO OUTFILE":      "2026-11-30 18:10:11.5\ta[a] @  [10.0.0.1]\t4\t1\tQuery\tSELECT 1\\\n FROM t\n",
 		`\G`:                "*************************** 1. row ***************************\n  event_time: 2026-11-30 18:10:11.5\n   user_host: a[a] @  [10.0.0.1]\n   thread_id: 4\n   server_id: 1\ncommand_type: Query\n    argument: SELECT 1\n FROM t\n1 row in set (0.00 sec)\n",
 		"mysqldump":         "INSERT INTO `general_log` VALUES ('2026-11-30 18:10:11.5','a[a] @  [10.0.0.1]',4,1,'Query','SELECT 1\\n FROM t');\n",
+		"mysqldump, lines":  "INSERT INTO `general_log` VALUES\n('2026-11-30 18:10:11.5','a[a] @  [10.0.0.1]',4,1,'Query','SELECT 1\\n FROM t');\n",
+		"mysqldump -c":      "INSERT INTO \"general_log\" (`event_time`, `user_host`, `thread_id`, `argument`, `command_type`) VALUES ('2026-11-30 18:10:11.5','a[a] @  [10.0.0.1]',4,'SELECT 1\\n FROM t','Query');\n",
 		"JSON":              mustJSON(object{"event_time": "2026-11-30 18:10:11.5", "user_host": "a[a] @  [10.0.0.1]", "thread_id": 4, "server_id": 1, "command_type": "Query", "argument": "SELECT 1\n FROM t"}) + "\n",
 		"docker timestamps": "2026-11-30T18:10:11.1Z 2026-11-30T18:10:11.500000Z\t    4 Query\tSELECT 1\n2026-11-30T18:10:11.1Z  FROM t\n",
 	}

@@ -22,7 +22,8 @@ var (
 // client does without a terminal, with a line of names and tabs.
 type table struct {
 	columns []string
-	headed  bool // the names are written
+	headed  bool     // the names are written
+	names   []string // of the INSERT that is read
 	fields  [][]byte
 	key     int  // of the field read last, -1 for none
 	open    bool // a row goes on with the next line
@@ -248,50 +249,60 @@ func isInsert(line []byte) bool {
 	return ok
 }
 
-// cutInsert takes "INSERT INTO `slow_log` VALUES " off.
-func cutInsert(line []byte) (general bool, rest []byte, ok bool) {
+// cutInsert takes "INSERT INTO `slow_log` VALUES " off, with or without names
+// of columns, and returns those.
+func cutInsert(line []byte) (names []string, rest []byte, ok bool) {
 	rest, ok = bytes.CutPrefix(line, []byte("INSERT INTO "))
 	if !ok {
-		return false, nil, false
+		return nil, nil, false
 	}
-	for _, db := range []string{"`mysql`.", "mysql."} {
-		rest = bytes.TrimPrefix(rest, []byte(db))
+	table, rest, ok := bytes.Cut(rest, []byte(" "))
+	if !ok {
+		return nil, nil, false
 	}
-	for _, name := range []string{"`slow_log`", "slow_log", "`general_log`", "general_log"} {
-		if r, ok := bytes.CutPrefix(rest, []byte(name)); ok && bytes.HasPrefix(bytes.TrimLeft(r, " "), []byte("VALUES")) {
-			return strings.Contains(name, "general"), bytes.TrimLeft(r, " ")[6:], true
-		}
+	switch strings.TrimPrefix(unquoted(table), "mysql.") {
+	case "slow_log":
+		names = slowNames
+	case "general_log":
+		names = generalNames
+	default:
+		return nil, nil, false
 	}
-	return false, nil, false
+	if list, behind, ok := bytes.Cut(rest, []byte(") VALUES")); ok && rest[0] == '(' && bytes.IndexByte(list, '\'') < 0 {
+		names = strings.Split(strings.ReplaceAll(unquoted(list[1:]), " ", ""), ",")
+		return names, behind, columnsOf(names)
+	}
+	rest, ok = bytes.CutPrefix(rest, []byte("VALUES"))
+	return names, rest, ok
 }
 
-// insertLine reads a line of a dump. Of a dump only the rows of one log table are read.
+// unquoted takes the quotes off names.
+func unquoted(b []byte) string { return strings.NewReplacer("`", "", `"`, "").Replace(string(b)) }
+
+// insertLine reads a line of a dump. The rows of the first log table in it are read.
 func (u *unwrapper) insertLine() error {
 	line, err := u.readLine()
 	t := &u.table
 	if bytes.Contains(line[:min(len(line), 200)], []byte("TIME_ZONE='+00:00'")) {
 		t.utc = true
 	}
-	general, rest, ok := cutInsert(line)
+	names, rest, ok := cutInsert(line)
 	switch {
 	case ok:
+		t.names = names
 	case t.open:
 		rest = line
 	default:
 		return err
 	}
-	if t.open = false; u.tuples(rest, general) {
-		t.open = true // the values go on with the next line
-	}
+	t.open = u.tuples(rest)
 	return err
 }
 
-// tuples appends the rows of (…),(…); it says whether more may follow on the next line.
-func (u *unwrapper) tuples(b []byte, general bool) (more bool) {
-	names := slowNames
-	if general {
-		names = generalNames
-	}
+// tuples appends the rows of (…),(…); it says whether more may follow on the
+// next line, as they also do behind one that is broken.
+func (u *unwrapper) tuples(b []byte) (more bool) {
+	names := u.table.names
 	for {
 		b = bytes.TrimLeft(b, " \t\r\n,")
 		if len(b) == 0 {
@@ -301,9 +312,9 @@ func (u *unwrapper) tuples(b []byte, general bool) (more bool) {
 			return false
 		}
 		fields, rest, ok := sqlTuple(b[1:])
-		if !ok || len(fields) > len(names) || len(fields) < min(len(names), 11) {
+		if !ok || len(fields) > len(names) || len(fields) < min(len(names), 11) && len(fields) < len(names) {
 			u.fault()
-			return false
+			return true
 		}
 		if u.table.columns == nil {
 			u.table.columns = names[:len(fields)]
