@@ -40,3 +40,18 @@ func TestPace(t *testing.T) {
 		})
 	}
 }
+
+// TestNextLook wants both clocks to go, whether or not anything counts.
+func TestNextLook(t *testing.T) {
+	now := time.Now()
+	for _, counting := range []bool{false, true} {
+		r := &recording{w: &sampler{counting: counting}, counts: pace{next: now.Add(time.Second)}, list: pace{next: now.Add(time.Millisecond)}}
+		if got := r.nextLook(); got != r.list.next {
+			t.Errorf("counting %v: the next look is in %v", counting, got.Sub(now))
+		}
+		r.list.next = now.Add(time.Minute)
+		if got := r.nextLook(); got != r.counts.next {
+			t.Errorf("counting %v: the next look is in %v", counting, got.Sub(now))
+		}
+	}
+}

@@ -95,8 +95,9 @@ func (r *recording) run(ctx context.Context) (*querylog.Summary, error) {
 	return r.w.out, nil
 }
 
+// nextLook is when the next look of either kind is due.
 func (r *recording) nextLook() time.Time {
-	if r.w.counting && r.list.next.Before(r.counts.next) || !r.w.counting && r.list.looks > 0 {
+	if r.list.next.Before(r.counts.next) {
 		return r.list.next
 	}
 	return r.counts.next
