@@ -120,6 +120,32 @@ func incidents() []incident {
 			},
 		},
 		{
+			name: "one statement's cold cache", span: half, rule: "HS504", severity: rule.Warning, cause: CauseColdStart, subject: "from page",
+			plant: func(r *rand.Rand) (out []planted) {
+				for i := range 90 {
+					out = append(out, planted{at: 11*time.Minute + ms(r, 1000), took: 300 * time.Millisecond, query: fmt.Sprintf("SELECT * FROM page WHERE id = %d", i), host: r.IntN(4), thread: 100 + r.IntN(60), sent: 1})
+				}
+				return out
+			},
+		},
+		{
+			name: "hot key once", span: half, rule: "HS504", severity: rule.Warning, cause: CauseHotKey, subject: "from rates", hosts: 4,
+			plant: func(r *rand.Rand) (out []planted) {
+				return copies(r, 11*time.Minute, 260, "SELECT * FROM rates WHERE base = 'EUR'")
+			},
+		},
+		{
+			name: "TTL of many keys that nobody writes by hand", span: half, rule: "HS501", severity: rule.Warning, cause: CauseTTL, period: 191 * time.Second, subject: "from price",
+			plant: func(r *rand.Rand) (out []planted) {
+				every(191*time.Second, 40*time.Second, half, func(_ int, at time.Duration) {
+					for i := range 80 {
+						out = append(out, planted{at: at + ms(r, 900), took: 20 * time.Millisecond, query: fmt.Sprintf("SELECT * FROM price WHERE sku = 'A%d'", i), host: r.IntN(4), thread: 100 + r.IntN(60), sent: 1})
+					}
+				})
+				return out
+			},
+		},
+		{
 			name: "retries in step after an outage", span: half, rule: "HS505", severity: rule.Warning, cause: CauseRetry, period: 8 * time.Second, subject: "from slots",
 			plant: func(r *rand.Rand) (out []planted) {
 				for wave := range 7 {
@@ -205,11 +231,17 @@ func (in incident) check(t *testing.T, a *Analysis) {
 		if len(f.Causes) == 0 || f.Causes[0].Kind != in.cause {
 			t.Errorf("causes %+v, want %s first", f.Causes, in.cause)
 		}
+		if f.Rule == "HS503" && !slices.ContainsFunc(a.Findings, func(o Finding) bool { return o.Rule == "HS501" && o.Fingerprint == f.PartOf }) {
+			t.Errorf("HS503 is not said to be the herd of HS501, but part of %q", f.PartOf)
+		}
 		if in.period > 0 && (f.Comb == nil || math.Abs(f.Comb.Period.Seconds()/in.period.Seconds()-1) > 0.01) {
 			t.Errorf("comb %+v, want a period of %v", f.Comb, in.period)
 		}
 		if in.hosts > 0 && f.HostsATooth != in.hosts && f.HostTotal != in.hosts {
 			t.Errorf("%d clients a tooth, %d in all, want %d", f.HostsATooth, f.HostTotal, in.hosts)
+		}
+		if f.TTL > 0 && len(f.Members) > 0 && f.Members[0].Timed > 0 && f.Comb.Period-f.TTL > 4*time.Second {
+			t.Errorf("a TTL of %v for a period of %v", f.TTL, f.Comb.Period)
 		}
 		if f.Fix.Text == "" || f.Fingerprint == "" {
 			t.Error("no fix or no fingerprint")
@@ -383,4 +415,24 @@ func TestTTLBelow(t *testing.T) {
 			t.Errorf("%v: %v %v", tt.period, ttl, ok)
 		}
 	}
+}
+
+// TestRowsUnknown wants a general log, which has no row counts, to claim nothing
+// about rows that may be missing.
+func TestRowsUnknown(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	events := background(r, 3, 20*time.Minute)
+	for at := 0.0; at < 1200; at += r.ExpFloat64() / 5 {
+		events = append(events, planted{at: time.Duration(at * 1e9), took: time.Millisecond, query: "SELECT v FROM config WHERE k = 'theme'", host: r.IntN(4), thread: 10 + r.IntN(40), sent: 1})
+	}
+	a := Analyse(summarise(t, Options{}, text(generalLog(events))), AnalyseOptions{})
+	for _, f := range a.Findings {
+		if f.Rule == "HS506" {
+			if f.Severity != rule.Note || f.Avoidable != 0 || f.Fix.Effect != nil || f.Causes[0].Score >= 0.5 {
+				t.Errorf("%v, %d avoidable, fix %+v, causes %+v", f.Severity, f.Avoidable, f.Fix, f.Causes)
+			}
+			return
+		}
+	}
+	t.Error("nobody asks for a slow log")
 }

@@ -26,6 +26,23 @@ func ttlBelow(period time.Duration) (time.Duration, bool) {
 	return time.Duration(best * 1e9), best > 0 && rest <= math.Max(3, math.Min(30, 0.15*best))
 }
 
+// ttlOf returns the time to live that a herd suggests, if the rest of its
+// period may be the time of a rebuild: where the log has durations, a few times
+// the longest usual one.
+func (a *analyser) ttlOf(h *herd) (time.Duration, bool) {
+	ttl, near := ttlBelow(h.comb.Period)
+	slowest := time.Duration(0)
+	for _, c := range h.classes {
+		if c.timed > 0 {
+			slowest = max(slowest, c.quantile(0.95))
+		}
+	}
+	if near && slowest > 0 && h.comb.Period-ttl > max(3*time.Second, 4*slowest) {
+		return 0, false
+	}
+	return ttl, near
+}
+
 // combCauses weighs the causes of a comb, from the log alone.
 func (a *analyser) combCauses(h *herd) []Cause {
 	var out []Cause
@@ -123,7 +140,7 @@ func (a *analyser) ttlCause(h *herd) Cause {
 	case comb.WallClock:
 		c.Score = 0.05
 	}
-	ttl, near := ttlBelow(h.comb.Period)
+	ttl, near := a.ttlOf(h)
 	switch {
 	case !near:
 		c.Score -= 0.15
@@ -275,18 +292,26 @@ func (a *analyser) oneOffCauses(f *Finding) []Cause {
 		}
 	}
 	var out []Cause
-	if reads > 0 && (reads > 1 || f.Identical >= 0.5) {
+	concurrent := f.HostsATooth > 1 || f.ConnsATooth > 1
+	hot := f.Identical >= 0.5 && concurrent
+	if hot && reads > 0 {
+		out = append(out, Cause{
+			Kind: CauseHotKey, Score: 0.8, RefutedBy: "copies that stay when one caller alone may refill this value",
+			Why: fmt.Sprintf("from the log alone: %.0f %% of it is one identical statement, once", 100*f.Identical),
+		})
+	}
+	if reads > 1 || reads == 1 && concurrent {
 		c := Cause{
 			Kind: CauseColdStart, Score: 0.7, RefutedBy: "no deploy, flush, restart or eviction of the cache at this time",
 			Why: fmt.Sprintf("from the log alone: %d cacheable statements rise together, once", reads),
 		}
-		if f.Identical >= 0.5 {
-			c.Why = fmt.Sprintf("from the log alone: one value is asked for %.0f %% of the time, once", 100*f.Identical)
+		switch {
+		case hot:
+			c.Why = "from the log alone: it happened once"
+		case reads == 1:
+			c.Why = "from the log alone: different values of one cacheable statement are asked for together, once"
 		}
 		out = append(out, c)
-	}
-	if f.Identical >= 0.5 && reads > 0 && f.HostsATooth > 1 {
-		out = append(out, Cause{Kind: CauseHotKey, Score: 0.6, Why: "from the log alone: most of it is one identical statement", RefutedBy: "copies that stay when one caller alone may refill this value"})
 	}
 	if !f.Outage.IsZero() {
 		why := "from the log alone: it follows an outage"
@@ -324,11 +349,15 @@ func (a *analyser) stampedeCauses(f *Finding, c *class, list []Burst) []Cause {
 func missingCauses(f *Finding, unknown bool) []Cause {
 	c := Cause{
 		Kind: CauseMissingKey, Score: 0.9, RefutedBy: "rows that exist by now, or a caller that is meant to poll",
-		Why: fmt.Sprintf("from the log alone: %d statements without a row were sent %d times", f.Texts, f.Count),
+		Why: fmt.Sprintf("from the log alone: %d texts that found no row were sent %d times", f.Texts, f.Count),
 	}
 	if unknown {
 		c.Score = 0.3
-		c.Why = fmt.Sprintf("from the log alone: %d identical reads were sent %d times; whether they found a row is not in this log", f.Texts, f.Count)
+		texts := "one text was read"
+		if f.Texts != 1 {
+			texts = fmt.Sprintf("%d texts were read", f.Texts)
+		}
+		c.Why = fmt.Sprintf("from the log alone: %s %d times; whether a row was found is not in this log", texts, f.Count)
 	}
 	return []Cause{c}
 }

@@ -285,11 +285,17 @@ func (a *analyser) batches(h *herd) (replica, single bool) {
 func (a *analyser) report(h *herd) {
 	f := &h.f
 	a.severity(h)
+	if ttl, ok := a.ttlOf(h); ok {
+		f.TTL = ttl
+	}
 	f.Causes = a.combCauses(h)
 	f.Fix = a.fixComb(h)
 	if c := f.Causes[0]; c.Kind == CauseRetry && c.Score >= 0.6 {
 		f.Rule, f.Spacing, f.Growth, f.Avoidable = "HS505", h.comb.Period, 1, 0
 		f.Fix = fixRetry(f)
+	}
+	if h.replica {
+		f.Also = append(f.Also, "HS503")
 	}
 	a.add(*f)
 	if h.replica {
@@ -331,6 +337,7 @@ func (a *analyser) ownBatch(h *herd) bool {
 // replicas reports HS503 for a comb that is one batch from every client.
 func (a *analyser) replicas(h *herd) {
 	f := h.f
+	f.PartOf, f.PartOfRule, f.Also = f.fingerprint(), f.Rule, nil
 	f.Rule, f.Severity, f.Reason = "HS503", rule.Warning, ""
 	hosts := uint64(max(f.HostsATooth, 1))
 	f.Avoidable = f.Count - f.Count/hosts

@@ -61,6 +61,7 @@ type Finding struct {
 	Second    uint64  // statements in its busiest second
 	Avoidable uint64  // statements that one refill a tooth or one run a job would have saved
 
+	TTL     time.Duration // HS501: the time to live that the period suggests, 0 if none
 	Spacing time.Duration // HS505: first pause between waves
 	Growth  float64       // HS505: factor from pause to pause, 1 for constant
 	Outage  time.Time     // HS505, HS504: end of the outage before it, zero if none was seen
@@ -80,7 +81,7 @@ type Finding struct {
 
 // MaxHosts and MaxBursts bound the lists of a Finding.
 const (
-	MaxHosts  = 10
+	MaxHosts  = 256
 	MaxBursts = 10
 )
 

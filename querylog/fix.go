@@ -35,7 +35,7 @@ func (a *analyser) fixComb(h *herd) Fix {
 // fixTTL proposes jitter. Copies of one key stay together, so the number of
 // keys is what jitter spreads.
 func (a *analyser) fixTTL(h *herd) Fix {
-	ttl, ok := ttlBelow(h.comb.Period)
+	ttl, ok := a.ttlOf(h)
 	if !ok {
 		ttl = h.comb.Period
 	}

@@ -68,6 +68,10 @@ func (a *analyser) missingRows() {
 		}
 		f.Causes = missingCauses(&f, unknown)
 		f.Fix = fixMissing(&f)
+		if unknown {
+			f.Avoidable = 0
+			f.Fix = Fix{Text: "log rows for some minutes (a slow log with long_query_time=0); if these find none, cache the absence too"}
+		}
 		a.add(f)
 	}
 }

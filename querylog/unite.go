@@ -44,8 +44,8 @@ func (a *analyser) oneBirth(x, y *herd) bool {
 	case !selfTimed(x.comb) || !selfTimed(y.comb):
 		return false
 	}
-	xTTL, xNear := ttlBelow(x.comb.Period)
-	yTTL, yNear := ttlBelow(y.comb.Period)
+	xTTL, xNear := a.ttlOf(x)
+	yTTL, yNear := a.ttlOf(y)
 	if xNear != yNear || xTTL != yTTL {
 		return false
 	}

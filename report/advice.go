@@ -28,10 +28,18 @@ func (f *Finding) Advise(c remedy.Case) []remedy.Remedy {
 		r := remedyOf(best)
 		f.Fix = &Fix{Text: r.Text, Code: r.Code, Lang: r.Lang, Effect: r.Effect, Caveats: r.Caveats}
 		if r.Effect != nil {
-			f.Fix.Effects = []string{"busiest second  " + r.Effect.words()}
+			f.Fix.Effects = []string{secondOf(f.Rule) + "  " + r.Effect.words()}
 		}
 	}
 	return list
+}
+
+// secondOf names the second that an effect is about.
+func secondOf(rule string) string {
+	if rule == "HS506" {
+		return "each second" // steady, with no tooth
+	}
+	return "busiest second"
 }
 
 // remedyOf converts a remedy for the contract.

@@ -1,12 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/herdscan/herdscan/comb"
 	"github.com/herdscan/herdscan/querylog"
 	"github.com/herdscan/herdscan/report/remedy"
 )
@@ -69,23 +68,10 @@ func combCase(c *remedy.Case, f *querylog.Finding) {
 	if c.Kind != remedy.TTLHerd {
 		return
 	}
-	c.Peak, c.TTL, c.Keys = float64(b.Peak), ttlBelow(b.Period), b.Height
+	c.Peak, c.TTL, c.Keys = float64(b.Peak), cmp.Or(f.TTL, b.Period), b.Height
 	if f.Texts > 0 {
 		c.Keys = math.Min(c.Keys, float64(f.Texts))
 	}
-}
-
-// ttlBelow returns the time to live that people write at or just below a
-// period, if the rest may be the time of a rebuild, else the period.
-func ttlBelow(period time.Duration) time.Duration {
-	best := period
-	for _, ttl := range comb.HumanDurations() {
-		rest := (period - ttl).Seconds()
-		if rest >= -0.05 && rest <= max(3, min(30, 0.15*ttl.Seconds())) {
-			best = ttl
-		}
-	}
-	return best
 }
 
 // fewColumns returns the columns of a query that asks for one or two: what it

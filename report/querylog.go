@@ -29,10 +29,23 @@ func (q *QueryLog) Document(clock Clock) *Document {
 	d.Findings = q.findings(clock)
 	if q.Hidden > 0 && len(d.Findings) == 0 {
 		d.Verdict = "nothing here matches; " + q.hidden()
+	} else if len(d.Findings) == 0 && len(d.Undecided) == 0 && !d.Incomplete() {
+		d.Verdict = q.quiet()
 	}
 	d.Finish()
 	d.Next = q.next(d)
 	return d
+}
+
+// fewestTeeth is how many teeth make a comb sure.
+const fewestTeeth = 4
+
+// quiet says that nothing was found, and what could not have been.
+func (q *QueryLog) quiet() string {
+	a := q.Analysis
+	span := a.To.Sub(a.From)
+	return fmt.Sprintf("no herd found in %s over %s; a period above %s has fewer than %d teeth in it and can't be seen",
+		Count(a.Statements, "statements"), Dur(span.Round(time.Second)), Dur((span / fewestTeeth).Round(time.Second)), fewestTeeth)
 }
 
 // frame is all of the document but its findings.
@@ -275,10 +288,8 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 	if s := Clean(f.Subject); cut(s, messageWidth) != s {
 		out.Details = append(out.Details, "Statement: "+s)
 	}
-	if f.PartOf != "" && f.Severity >= rule.Warning {
-		out.Details = append(out.Details, "It is a part of the herd told under "+f.PartOfRule+", and needs its own remedy.")
-	} else if f.PartOf != "" && !strings.Contains(f.Reason, f.PartOfRule) {
-		out.Details = append(out.Details, "It is a part of the herd told under "+f.PartOfRule+".")
+	if line := partLine(f); line != "" {
+		out.Details = append(out.Details, line)
 	}
 	if f.Reason != "" {
 		out.Details = append(out.Details, sentence("a "+f.Severity.String()+": "+f.Reason))
@@ -295,6 +306,20 @@ func (q *QueryLog) finding(f *querylog.Finding, clock Clock) Finding {
 		out.Fix = queryFix(f)
 	}
 	return out
+}
+
+// partLine says of which finding another is a part, unless its reason does.
+func partLine(f *querylog.Finding) string {
+	switch {
+	case f.PartOf == "" || strings.Contains(f.Reason, f.PartOfRule):
+		return ""
+	case f.Rule == "HS503":
+		return "These are the teeth told under " + f.PartOfRule + ": one herd, seen as a job."
+	case f.Severity >= rule.Warning:
+		return "It is a part of the herd told under " + f.PartOfRule + ", and needs its own remedy."
+	default:
+		return "It is a part of the herd told under " + f.PartOfRule + "."
+	}
 }
 
 // queryCause names a cause in words.
@@ -341,12 +366,21 @@ func queryMessage(f *querylog.Finding) string {
 	case "HS505":
 		return fmt.Sprintf("%s: a retry storm of %s", subject, Count(f.Count, "queries"))
 	case "HS506":
+		if rowsUnknown(f) {
+			return fmt.Sprintf("%s: the same rows are asked for again and again, and may be missing", subject)
+		}
 		return fmt.Sprintf("%s: the same missing row is asked for again and again", subject)
 	case "HS507":
 		return fmt.Sprintf("%s does not hold every statement, so counts mislead", Clean(f.Subject))
 	default:
 		return subject
 	}
+}
+
+// rowsUnknown says whether the log of reads that may find nothing has no row
+// counts.
+func rowsUnknown(f *querylog.Finding) bool {
+	return f.Rule == "HS506" && len(f.Causes) > 0 && f.Causes[0].Score < 0.5
 }
 
 // measured are the figures of a finding, each with its unit and denominator.
@@ -383,7 +417,14 @@ func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 		if f.Rule == "HS501" || f.Rule == "HS504" {
 			least = "At least "
 		}
-		lines = append(lines, fmt.Sprintf("%s%s of %s could have been saved: they ask for what was being asked for already.", least, Int(f.Avoidable), Count(f.Count, "queries")))
+		why := "they ask for what was being asked for already"
+		switch f.Rule {
+		case "HS503":
+			why = "they do what another client did"
+		case "HS506":
+			why = "they ask again for what was not there"
+		}
+		lines = append(lines, fmt.Sprintf("%s%s of %s could have been saved: %s.", least, Int(f.Avoidable), Count(f.Count, "queries"), why))
 	}
 	if f.Rule == "HS505" && f.Spacing > 0 {
 		line := fmt.Sprintf("Waves come %s apart.", Dur(f.Spacing))
@@ -396,7 +437,11 @@ func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 		lines = append(lines, fmt.Sprintf("It follows an outage that ended at %s.", clock.Time(f.Outage)))
 	}
 	if f.Rate > 0 {
-		lines = append(lines, fmt.Sprintf("%s repeated misses a second, over %s.", Float(f.Rate), Count(f.Texts, "different texts")))
+		what := "repeated misses"
+		if rowsUnknown(f) {
+			what = "repeated reads"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s a second, over %s.", Float(f.Rate), what, Count(f.Texts, "texts")))
 	}
 	return lines
 }
@@ -452,7 +497,7 @@ func queryFix(f *querylog.Finding) *Fix {
 	fix := &Fix{Text: Clean(f.Fix.Text)}
 	if e := f.Fix.Effect; e != nil {
 		fix.Effect = &Effect{PeakBefore: e.PeakBefore, PeakAfter: math.Ceil(e.PeakAfter), Unit: e.Unit}
-		fix.Effects = []string{"busiest second  " + fix.Effect.words()}
+		fix.Effects = []string{secondOf(f.Rule) + "  " + fix.Effect.words()}
 	}
 	return fix
 }

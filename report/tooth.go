@@ -27,7 +27,7 @@ func (t *ToothView) Document(clock Clock) *Document {
 	w := t.Window
 	table := Table{
 		Title:   fmt.Sprintf("%s started in %s, from %s:", Count(w.Statements, "statements"), clock.Span(w.From, w.To), Count(len(w.Hosts), "clients")),
-		Columns: []string{"text", "copies", "at once", "longest", "clients"}, Left: []bool{true, false, false, false, true},
+		Columns: []string{"copies", "at once", "longest", "clients", "text"}, Left: []bool{false, false, false, true, true},
 	}
 	top := t.Top
 	if top <= 0 {
@@ -39,11 +39,15 @@ func (t *ToothView) Document(clock Clock) *Document {
 			break
 		}
 		table.Rows = append(table.Rows, []string{
-			Clean(string(x.Query)), Int(x.Count), Int(x.AtOnce), Dur(x.Longest), hostList(x.Hosts),
+			Int(x.Count), Int(x.AtOnce), Dur(x.Longest), hostList(x.Hosts), Clean(string(x.Query)),
 		})
 	}
-	d.Tables = []Table{table}
 	d.Verdict = strings.TrimSuffix(table.Title, ":")
+	if w.Statements > 0 {
+		d.Tables = []Table{table}
+	} else {
+		d.Verdict = "no statement started in " + clock.Span(w.From, w.To) + "; the first line says what the log covers"
+	}
 	d.Finish()
 	return d
 }
