@@ -288,6 +288,8 @@ func TestOtherRules(t *testing.T) {
 		keys []scan.Key
 		want int
 	}{
+		{"HS402", []scan.Key{{Name: []byte("lock:order:1"), ExpireMS: scan.NoExpiry}}, 1},
+		{"HS402", []scan.Key{{Name: []byte("lock:order:1"), ExpireMS: scan.NoExpiry, FieldExpireMS: testNow}}, 0},
 		{"HS404", []scan.Key{hot}, 1},
 		{"HS404", []scan.Key{{Name: []byte("price:1"), ExpireMS: testNow + 300_000, HasFreq: true, Freq: 200}}, 0},
 		{"HS405", steady(r, "item:%d", 1000, time.Hour), 1},

@@ -17,11 +17,12 @@ func (a *analyser) locksWithoutTTL() {
 	var count uint64
 	for i := range a.Groups {
 		g := &a.Groups[i]
-		if g.Kind != LockKey || g.NoTTL == 0 || !g.heldAsLock() {
+		held := g.NoTTL - min(g.NoTTL, g.FieldTTL) // a hash whose fields expire is let go of
+		if g.Kind != LockKey || held == 0 || !g.heldAsLock() {
 			continue
 		}
-		n.add(g, g.NoTTL)
-		count += g.NoTTL
+		n.add(g, held)
+		count += held
 	}
 	if count == 0 {
 		return
