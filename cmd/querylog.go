@@ -70,7 +70,7 @@ func newQueryLog(env Env) *cobra.Command {
 	f.StringVar(&o.tz, "tz", "Local", "time `zone` of log times that name none, and of the wall clock that jobs follow")
 	f.StringVar(&o.server, "server", "", "who wrote the log, if it does not say: `mysql` (Percona too), mariadb or tidb")
 	f.BoolVar(&o.foldDigits, "fold-digits", false, "take tables that differ in digits only for one (orders_20260101)")
-	f.Float64Var(&o.rate, "sample-rate", 0, "one of so `many` statements was logged, if the log does not say so itself")
+	f.Float64Var(&o.rate, "sample-rate", 0, "one of so `many` statements was logged, whatever the log says (1: all)")
 	f.StringVar(&o.query, "query", "", "show only findings about statements that match this `regexp`")
 	f.StringVar(&o.host, "host", "", "show only findings with this `client`")
 	f.IntVar(&o.top, "top", 10, "show so many `rows` in the table")

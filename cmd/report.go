@@ -81,7 +81,7 @@ func newReport(env Env) *cobra.Command {
 	f.StringArrayVar(&o.events, "event", nil, "`KIND@TIME` of a deploy, flush, restart or outage; may be given several times")
 	f.StringVar(&o.tz, "tz", "Local", "time `zone` of times that name none, and of the wall clock that jobs follow")
 	f.StringVar(&o.logServer, "server", "", "who wrote the logs, if they do not say: `mysql` (Percona too), mariadb or tidb")
-	f.Float64Var(&o.rate, "sample-rate", 0, "one of so `many` statements was logged, if the log does not say so itself")
+	f.Float64Var(&o.rate, "sample-rate", 0, "one of so `many` statements was logged, whatever the log says (1: all)")
 	f.StringVar(&o.stdinName, "stdin-filename", "", "the `name` that tells the format of standard input, such as crontab")
 	f.IntVar(&o.hosts, "hosts", 0, "`number` of machines that each crontab and timer is installed on; 0: not known")
 	f.StringVar(&o.now, "now", "", "judge keys as of this `time` instead of the sources' own")

@@ -194,14 +194,14 @@ func looksLike(head []byte) string {
 		return "the error log of a server (SHOW VARIABLES LIKE '%log%file' names its slow and general log)"
 	case has("-- MySQL dump") || has("-- MariaDB dump"):
 		return "a dump of mysqldump without rows of mysql.slow_log or mysql.general_log near its beginning"
-	case has("\x1b["):
-		return "the output of a terminal with colours (write the log itself to a file)"
 	case has("<AUDIT_RECORD") || has("\"audit_record\""):
 		return "an audit log (give the slow or general log)"
 	case has("# Query 1:") || has("# Overall:"):
 		return "a report of pt-query-digest"
 	case bytes.IndexByte(head, 0) >= 0:
 		return "binary data"
+	case has("\x1b["):
+		return "the output of a terminal with colours (write the log itself to a file)"
 	}
 	return ""
 }

@@ -93,9 +93,11 @@ func Rules() []rule.Rule {
 			Title: "the log is sampled or has a threshold, so its counts mislead",
 			Why: "long_query_time hides fast statements: a stampede of 2 ms lookups is invisible until the server is saturated, and then everything " +
 				"looks slow. A rate limit logs one of many. Throttling sums many statements into one line.",
-			Decided: "From the markers of Percona Server (Log_slow_rate_limit), from the shortest Query_time in the log (100 ms or more), and from lines " +
-				"about suppressed statements. MariaDB samples without any marker: give --sample-rate. Where one of N was logged, the counts of findings are " +
-				"multiplied by N and carry their standard error; clients and texts are lower bounds.",
+			Decided: "From the markers of Percona Server (Log_slow_rate_limit), from the shortest Query_time in the log (100 ms or more; of statements that " +
+				"read no rows where the others may be there for log_queries_not_using_indexes), and from lines about suppressed statements. Rotated files with " +
+				"one threshold are told once. MariaDB samples without any marker: give --sample-rate. Where one of N was logged, the counts of findings are " +
+				"multiplied by the N of their own time and carry their standard error; statements of 10 s and more are always logged and stand for themselves; " +
+				"clients and texts are lower bounds.",
 			Before: "# Log_slow_rate_type: query  Log_slow_rate_limit: 100",
 			After:  "SET GLOBAL long_query_time = 0; SET GLOBAL log_slow_rate_limit = 1; for the minutes of the measurement",
 			See:    []string{"HS501", "HS502"},
