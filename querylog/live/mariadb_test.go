@@ -12,6 +12,9 @@ import (
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
+
+	"github.com/herdscan/herdscan/querylog"
+	"github.com/herdscan/herdscan/querylog/sqltext"
 )
 
 // server is a MariaDB of a test's own, in a temporary folder.
@@ -137,4 +140,21 @@ func stampede(t *testing.T, db *sql.DB, n int, text string) {
 		})
 	}
 	wg.Wait()
+}
+
+const (
+	slowRead = "SELECT v FROM shop.price JOIN (SELECT SLEEP(0.4)) AS io WHERE sku = 'A1'"
+	fastRead = "SELECT v + 1 FROM shop.price WHERE sku = 'B2'"
+)
+
+func makeShop(t *testing.T, s *server) {
+	t.Helper()
+	run(t, s.open(t, ""), "CREATE DATABASE shop", "CREATE TABLE shop.price (sku VARCHAR(20) PRIMARY KEY, v INT)", "INSERT INTO shop.price VALUES ('A1', 5)",
+		"CREATE USER blind@'%'", "CREATE USER watcher@'%'", "GRANT SELECT ON performance_schema.* TO watcher@'%'", "GRANT PROCESS ON *.* TO watcher@'%'", "CREATE USER web@'%'", "GRANT ALL ON shop.* TO web@'%'")
+}
+
+// total returns how many statements of the shape of one were counted.
+func total(sum *querylog.Summary, statement string) uint64 {
+	var lex sqltext.Lexer
+	return sum.Starts(lex.Sum([]byte(statement)).Shape).Total()
 }

@@ -13,19 +13,7 @@ import (
 
 	"github.com/herdscan/herdscan/querylog"
 	"github.com/herdscan/herdscan/querylog/live"
-	"github.com/herdscan/herdscan/querylog/sqltext"
 )
-
-const (
-	slowRead = "SELECT v FROM shop.price JOIN (SELECT SLEEP(0.4)) AS io WHERE sku = 'A1'"
-	fastRead = "SELECT v + 1 FROM shop.price WHERE sku = 'B2'"
-)
-
-func makeShop(t *testing.T, s *server) {
-	t.Helper()
-	run(t, s.open(t, ""), "CREATE DATABASE shop", "CREATE TABLE shop.price (sku VARCHAR(20) PRIMARY KEY, v INT)", "INSERT INTO shop.price VALUES ('A1', 5)",
-		"CREATE USER blind@'%'", "CREATE USER watcher@'%'", "GRANT SELECT ON performance_schema.* TO watcher@'%'", "GRANT PROCESS ON *.* TO watcher@'%'", "CREATE USER web@'%'", "GRANT ALL ON shop.* TO web@'%'")
-}
 
 // sampling is a Sample that is driven by its own looks.
 type sampling struct {
@@ -88,12 +76,6 @@ func wantNote(t *testing.T, sum *querylog.Summary, want string) {
 }
 
 func notesOf(sum *querylog.Summary) string { return strings.Join(sum.Coverage()[0].Notes, "\n") }
-
-// total returns how many statements of the shape of one were counted.
-func total(sum *querylog.Summary, statement string) uint64 {
-	var lex sqltext.Lexer
-	return sum.Starts(lex.Sum([]byte(statement)).Shape).Total()
-}
 
 // wantCounted compares what was counted with the server's own counter, which
 // takes no lock and so may lose some of those that end at one moment.
