@@ -158,7 +158,8 @@ func (m *workshop) findPeaks(g *grid, c []float64, lo int, v *around) {
 		return
 	}
 	sum := v.common(g, m.upTo, lo, hi-1)
-	if !mayStandOut(top, leastBackground(sum-3*tallest(c[max(lo-1, 0):min(hi+1, len(c))]))) {
+	around := max(top, g.c[max(lo-1, 0)], g.c[min(hi, len(g.c)-1)]) // c is nowhere above the counts of g
+	if !mayStandOut(top, leastBackground(sum-3*around)) {
 		return
 	}
 	for i := lo; i < hi; i++ {
@@ -175,14 +176,14 @@ func (m *workshop) findPeaks(g *grid, c []float64, lo int, v *around) {
 	}
 }
 
-// tallest of some counts, which are at least 0 but for rounding. The bits of
-// such floats are in the same order, and compared without a branch.
+// tallest of some counts, which are at least 0. The bits of such floats are in
+// the same order, and compared without a branch.
 func tallest(c []float64) float64 {
-	top := int64(0)
+	top := uint64(0)
 	for _, v := range c {
-		top = max(top, int64(math.Float64bits(v)))
+		top = max(top, math.Float64bits(v))
 	}
-	return math.Float64frombits(uint64(top))
+	return math.Float64frombits(top)
 }
 
 // common returns the sum of the bins that the wide neighbourhoods of all bins

@@ -100,7 +100,7 @@ func (m *lagCounter) count(x []float64, maxLag float64) []lagCount {
 		lim = max(lim*maxPairs/pairs, 16)
 	}
 	m.found = m.found[:0]
-	if dense := n * n * 8; lim < dense {
+	if lim < max(n*n*8, 1<<20) {
 		m.countDense(x, int(lim))
 		return m.found
 	}

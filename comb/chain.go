@@ -198,7 +198,10 @@ func (f *follower) link(t *gapTerm, g, k, j, local int, place float64) {
 	at := f.at[j]
 	for v := range t.by {
 		b := &t.by[v]
-		if at < place-b.tol || at > place+b.tol || b.rate*float64(local) >= t.share {
+		if at < place-b.tol || at > place+b.tol {
+			return // nor is it within the narrower ones
+		}
+		if b.rate*float64(local) >= t.share {
 			continue
 		}
 		if b.logChance == 0 {

@@ -44,6 +44,7 @@ func (m *workshop) detect(s *Series, o Options) Result {
 		return Result{Undecided: fmt.Sprintf("%d events: too few to judge, %d needed", total, needed), Need: needed}
 	}
 	d := m.detector(s, o)
+	d.total = float64(total)
 	if d.base.n < needSpan {
 		return Result{Undecided: fmt.Sprintf("%.3g s of log: too short to judge, %.3g s needed", d.span(), needSpan*d.base.w)}
 	}
@@ -61,7 +62,7 @@ func (m *workshop) detect(s *Series, o Options) Result {
 
 // detector returns one for a series; there is one at a time.
 func (m *workshop) detector(s *Series, o Options) *detector {
-	d := &detector{memory: m, base: &m.finest, bin: s.bin, total: float64(s.Total()), tried: float64(max(o.Tried, 1)), zone: o.Zone}
+	d := &detector{memory: m, base: &m.finest, bin: s.bin, tried: float64(max(o.Tried, 1)), zone: o.Zone}
 	d.origin, d.shift = d.base.lay(s, o)
 	d.threshold = math.Log(alpha / d.tried)
 	return d

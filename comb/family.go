@@ -70,6 +70,8 @@ type herd struct {
 	sum    bool         // found only in the sum of weak series
 	summed []int        // series measured together last
 	combs  []Comb       // of their sum
+	bin    int64        // of the series whose events were counted last
+	stays  []stay       // where such a series has its teeth
 }
 
 // ownComb is comb number k of series i.
@@ -130,7 +132,11 @@ func (f *grouping) divide() {
 		common := f.measure(h, causes)
 		for _, i := range causes {
 			own := f.ownComb(i, h)
-			if own == nil || len(h.own) < 2 || float64(f.series[i].get(&f.current).inTeeth(&common)) >= ownShare*float64(inAll(own.Teeth)) {
+			if own == nil || len(h.own) < 2 {
+				continue
+			}
+			s := f.series[i].get(&f.current)
+			if float64(s.within(common.stays(s.BinWidth()))) >= ownShare*float64(inAll(own.Teeth)) {
 				continue
 			}
 			delete(h.own, i)
@@ -286,9 +292,11 @@ func (f *grouping) families() []Family {
 // member describes a series in a herd; ok is false when it is not in it.
 func (f *grouping) member(i int, s *Series, h *herd) (m Member, ok bool) {
 	n := &f.series[i]
-	inside, ok := f.concentrated(s, n.Follower, h)
+	var inside uint64
 	if h.own[i] {
 		inside, ok = f.ownTeeth(i, h), true
+	} else {
+		inside, ok = f.concentrated(i, s, h)
 	}
 	return Member{Name: n.Name, Index: i, Count: inside, Follower: n.Follower, Own: h.own[i]}, ok
 }
@@ -335,18 +343,16 @@ func inAll(teeth []Tooth) (sum uint64) {
 	return sum
 }
 
-// inTeeth counts the events of a series in the teeth of a comb.
-func (s *Series) inTeeth(c *Comb) (inside uint64) {
-	for _, t := range c.Teeth {
-		from, to := c.window(t, s.BinWidth())
-		inside = addSat(inside, s.between(clampNano(from), clampNano(to)))
-	}
-	return inside
-}
+// stay is a span of time in Unix nanoseconds, to excluded.
+type stay struct{ from, to int64 }
 
-// window is where events of a tooth may lie.
-func (c *Comb) window(t Tooth, bin time.Duration) (from, to time.Time) {
-	return t.At.Add(-c.Width/2 - bin), t.At.Add(c.Width + bin)
+// stays are where events of each tooth may lie, in time order.
+func (c *Comb) stays(bin time.Duration) []stay {
+	out := make([]stay, len(c.Teeth))
+	for i, t := range c.Teeth {
+		out[i] = stay{clampNano(t.At.Add(-c.Width/2 - bin)), clampNano(t.At.Add(c.Width + bin))}
+	}
+	return out
 }
 
 const (
@@ -355,24 +361,26 @@ const (
 	memberLLR    = 7.0 // by how much its events must favour the teeth
 )
 
-// concentrated counts the events of a series in the teeth of a herd and says
+// concentrated counts the events of series i in the teeth of a herd and says
 // whether there are far more than its events spread evenly would give.
-func (f *grouping) concentrated(s *Series, follower bool, h *herd) (inside uint64, yes bool) {
-	var windows time.Duration
-	for _, t := range h.comb.Teeth {
-		from, to := h.comb.window(t, s.BinWidth())
-		inside = addSat(inside, s.between(clampNano(from), clampNano(to)))
-		windows += to.Sub(from)
+func (f *grouping) concentrated(i int, s *Series, h *herd) (inside uint64, yes bool) {
+	if h.stays == nil || h.bin != s.bin {
+		h.bin, h.stays = s.bin, h.comb.stays(s.BinWidth())
+	}
+	inside = s.within(h.stays)
+	var windows int64
+	for _, w := range h.stays {
+		windows += w.to - w.from
 	}
 	first, end := s.Span()
 	span := float64(end-first) + float64(s.bin)
 	if !f.options.From.IsZero() && !f.options.To.IsZero() {
 		span = max(span, float64(f.options.To.Sub(f.options.From)))
 	}
-	total := float64(s.Total())
+	total := float64(f.extents[i].total)
 	expected := total * min(float64(windows)/span, 1)
 	share, need := memberShare, memberLLR
-	if follower || h.sum {
+	if f.series[i].Follower || h.sum {
 		share = companyShare
 	}
 	if !h.sum {
@@ -382,12 +390,15 @@ func (f *grouping) concentrated(s *Series, follower bool, h *herd) (inside uint6
 	return inside, (k-expected) >= share*total && llr(k, expected) > need
 }
 
-// between counts the events in bins that begin in [from, to).
-func (s *Series) between(from, to int64) uint64 {
-	i, _ := findCell(s.cells, floorDiv(from, s.bin))
-	var sum uint64
-	for ; i < len(s.cells) && s.start(s.cells[i].x) < to; i++ {
-		sum = addSat(sum, s.cells[i].n)
+// within counts the events in bins that begin in the given spans of time, which rise.
+func (s *Series) within(stays []stay) (sum uint64) {
+	at := 0
+	for _, w := range stays {
+		skip, _ := findCell(s.cells[at:], floorDiv(w.from, s.bin))
+		at += skip
+		for i := at; i < len(s.cells) && s.start(s.cells[i].x) < w.to; i++ {
+			sum = addSat(sum, s.cells[i].n)
+		}
 	}
 	return sum
 }

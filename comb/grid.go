@@ -90,21 +90,20 @@ func (g *grid) push(x int32, c float64) {
 // coarsen writes the same counts in bins of twice the width to up, whose memory it reuses.
 func (g *grid) coarsen(up *grid) {
 	up.w, up.n = 2*g.w, (g.n+1)/2
-	up.x, up.c = sized(up.x, len(g.x)), sized(up.c, len(g.x))
-	n, last := 0, int32(-1)
-	for i, x := range g.x {
-		c := g.c[i]
-		if c <= 0 {
-			continue
+	x, c := sized(up.x, len(g.x)), sized(up.c, len(g.x))
+	n := 0
+	for i := 0; i < len(g.x); {
+		at, sum := g.x[i]>>1, g.c[i]
+		if i++; i < len(g.x) && g.x[i]>>1 == at {
+			sum += g.c[i]
+			i++
 		}
-		if x >>= 1; x == last {
-			up.c[n-1] += c
-			continue
+		if sum > 0 {
+			x[n], c[n] = at, sum
+			n++
 		}
-		up.x[n], up.c[n], last = x, c, x
-		n++
 	}
-	up.x, up.c = up.x[:n], up.c[:n]
+	up.x, up.c = x[:n], c[:n]
 }
 
 // sized returns a slice of n elements, of any value, in the memory of s if it is enough.

@@ -7,10 +7,11 @@ type extent struct {
 	bin    int64 // width, ns
 	lo, hi int64 // first and last bin
 	n      int   // non-empty bins
+	total  uint64
 }
 
 func extentOf(s *Series) extent {
-	e := extent{bin: s.bin, n: len(s.cells)}
+	e := extent{bin: s.bin, n: len(s.cells), total: s.Total()}
 	if e.n > 0 {
 		e.lo, e.hi = s.cells[0].x, s.cells[e.n-1].x
 	}

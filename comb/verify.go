@@ -297,7 +297,7 @@ func (d *detector) remove(t *train) {
 		if h := sum - below; h > 2*t.height && h-t.height > 4*math.Sqrt(t.height+below) {
 			keep = (h - t.height) / h
 		}
-		background := min(t.at[i].base, t.base) * g.w // whichever side a tail or a slope has raised
+		background := max(min(t.at[i].base, t.base), 0) * g.w // whichever side a tail or a slope has raised
 		for k := j; k < e; k++ {
 			if g.c[k] > background {
 				g.c[k] = background + (g.c[k]-background)*keep

@@ -30,6 +30,9 @@ type analyser struct {
 	sampledAt map[*class]map[int64]uint64 // statements by bins of their weights, see logged
 
 	stormed []window // taken by a retry storm: no comb, no one-off
+
+	byHost hostCounts  // memory of crowdOf
+	few    comb.Series // memory of peakIn
 }
 
 // minStatements is how many statements a log needs before anything is said.

@@ -287,7 +287,8 @@ func stormComb(f *Finding, pause time.Duration) *comb.Comb {
 
 // peakIn returns the busiest second of classes in a window.
 func (a *analyser) peakIn(classes []*class, w window) (at time.Time, n uint64) {
-	s := comb.NewSeries(time.Duration(a.bin))
+	s := &a.few
+	s.Reset(time.Duration(a.bin))
 	for _, c := range classes {
 		for _, x := range c.in(w) {
 			s.Add(x.at(), x.n())

@@ -40,6 +40,32 @@ type crowd struct {
 	texts   int    // different texts that came from several clients
 }
 
+// hostCounts counts statements by client in an array, which is faster than a map.
+type hostCounts struct {
+	n    [maxHosts + 2]uint64
+	some []hostID // those with a count
+}
+
+// add counts statements of a client; those of none are left out.
+func (hc *hostCounts) add(h hostID, n uint64) {
+	if h == noHost {
+		return
+	}
+	if hc.n[h] == 0 {
+		hc.some = append(hc.some, h)
+	}
+	hc.n[h] += n
+}
+
+// moveTo adds the counts to a map and starts again from zero.
+func (hc *hostCounts) moveTo(m map[hostID]uint64) {
+	for _, h := range hc.some {
+		m[h] += hc.n[h]
+		hc.n[h] = 0
+	}
+	hc.some = hc.some[:0]
+}
+
 // crowdOf counts what classes did in a window.
 func (a *analyser) crowdOf(classes []*class, w window) crowd {
 	cr := crowd{byHost: map[hostID]uint64{}}
@@ -48,9 +74,7 @@ func (a *analyser) crowdOf(classes []*class, w window) crowd {
 		for _, x := range c.in(w) {
 			cr.n += x.n()
 			cr.conns |= x.conns()
-			if h := x.host(); h != noHost {
-				cr.byHost[h] += x.n()
-			}
+			a.byHost.add(x.host(), x.n())
 		}
 		for _, b := range a.burstsIn(c, w) {
 			cr.largest = max(cr.largest, b.Count)
@@ -65,6 +89,7 @@ func (a *analyser) crowdOf(classes []*class, w window) crowd {
 			}
 		}
 	}
+	a.byHost.moveTo(cr.byHost)
 	cr.repeats = min(cr.repeats, cr.n-min(first, cr.n)) // a burst may reach beyond the window
 	return cr
 }
