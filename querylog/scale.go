@@ -204,11 +204,26 @@ func (a *analyser) scaleHerd(h *herd) {
 		return
 	}
 	whole, largest := a.over(h.classes, h.f.Teeth)
+	logged := medianCount(h.f.Teeth)
 	a.scale(&h.f)
 	h.comb.Teeth = h.f.Teeth
 	h.comb.Peak = largest.times(h.comb.Peak)
-	h.comb.Height *= whole.rate
-	h.comb.Baseline *= whole.rate
+	if h.comb.Baseline *= whole.rate; logged > 0 {
+		h.comb.Height *= medianCount(h.f.Teeth) / logged
+	}
+}
+
+// medianCount returns the statements of the median tooth, 0 for none.
+func medianCount(teeth []comb.Tooth) float64 {
+	if len(teeth) == 0 {
+		return 0
+	}
+	counts := make([]uint64, len(teeth))
+	for i, t := range teeth {
+		counts[i] = t.Count
+	}
+	slices.Sort(counts)
+	return float64(counts[len(counts)/2])
 }
 
 // harms says whether the teeth of a scaled comb are large enough to warn.

@@ -179,6 +179,9 @@ func TestChangingRate(t *testing.T) {
 					continue
 				}
 				herds++
+				if f.Comb != nil && (f.Comb.Height < 450 || f.Comb.Height > 750) {
+					t.Errorf("a height of %g, 600 ran", f.Comb.Height)
+				}
 				ran := 600 * len(f.Teeth) // a tooth too small in the log to be seen is not one
 				if off := math.Abs(float64(f.Count) - float64(ran)); off > 4*float64(f.Error)+0.05*float64(ran) {
 					t.Errorf("%s: %d ± %d of %d", f.Rule, f.Count, f.Error, ran)
