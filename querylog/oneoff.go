@@ -2,6 +2,7 @@ package querylog
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -39,73 +40,42 @@ func (a *analyser) spikes() []spikeGroup {
 			found = append(found, spikeGroup{a.windowOf(sp.Tooth), []*class{c}})
 		}
 	}
-	found = append(found, a.coldStarts(reads)...)
+	found = append(found, a.surges(reads)...)
 	found = slices.DeleteFunc(found, func(g spikeGroup) bool {
 		return len(g.classes) == 0 || a.taken(time.Unix(0, g.from)) || a.inTeeth(g.window)
 	})
 	return mergeSpikes(found)
 }
 
-// What counts as a cold start that no single statement shows.
-const (
-	coldWindow = int64(2 * time.Second)
-	coldCount  = 50  // reads in it
-	coldFactor = 2.2 // times the next busiest moment
-	coldStarts = 3   // in one log
-)
-
-// coldStarts looks for the few moments at which several cacheable statements
-// rise together, far beyond every other moment. That they agree is evidence
-// which the sum alone does not show among heavy-tailed bursts.
-func (a *analyser) coldStarts(reads []*class) []spikeGroup {
+// surges are the moments at which the largest bursts of several reads coincide,
+// each perhaps too small to stand out alone, and from more than one connection.
+func (a *analyser) surges(reads []*class) []spikeGroup {
 	if a.span < time.Minute || len(reads) < 2 {
 		return nil
 	}
-	top := busiest(seconds(reads), coldStarts+1)
-	for k := min(len(top)-1, coldStarts); k > 0; k-- {
-		if n := float64(top[k-1].n); n < coldCount || n < coldFactor*float64(top[k].n) {
-			continue
-		}
-		var out []spikeGroup
-		for _, m := range top[:k] {
-			w := window{m.at - a.bin/2, m.at + coldWindow + a.bin/2}
-			g := spikeGroup{w, a.risen(reads, w)}
-			if cr := a.crowdOf(g.classes, w); len(g.classes) >= 2 && (cr.hosts() > 1 || cr.connections() > 1) {
-				out = append(out, g)
+	named, each := make([]comb.Named, len(reads)), make([]comb.Result, len(reads))
+	for i, c := range reads {
+		named[i] = comb.Named{Name: c.shape, Fill: func(s *comb.Series) { c.series(s, time.Duration(a.bin)) }}
+		each[i] = a.results[c]
+	}
+	var out []spikeGroup
+	for _, s := range comb.Surges(named, each, a.options(len(a.classes))) {
+		w := a.windowOf(s.Tooth)
+		g := spikeGroup{w, a.risen(reads, w)}
+		for _, m := range s.Members {
+			if c := reads[m.Index]; !slices.Contains(g.classes, c) {
+				g.classes = append(g.classes, c)
 			}
 		}
-		return out
-	}
-	return nil
-}
-
-// busiest returns the k busiest windows that lie apart, the busiest first.
-func busiest(list []second, k int) []second {
-	peaks := make([]second, len(list)) // statements in the window that begins at each second
-	var sum uint64
-	for i, j := 0, 0; i < len(list); i++ {
-		for ; j < len(list) && list[j].at < list[i].at+coldWindow; j++ {
-			sum += list[j].n
+		if cr := a.crowdOf(g.classes, w); cr.n >= surgeCount && (cr.hosts() > 1 || cr.connections() > 1) {
+			out = append(out, g)
 		}
-		peaks[i] = second{list[i].at, sum}
-		sum -= list[i].n
-	}
-	var out []second
-	for len(out) < k {
-		var best second
-		for _, p := range peaks {
-			near := slices.ContainsFunc(out, func(o second) bool { return p.at <= o.at+3*coldWindow && p.at >= o.at-3*coldWindow })
-			if !near && p.n > best.n {
-				best = p
-			}
-		}
-		if best.n == 0 {
-			break
-		}
-		out = append(out, best)
 	}
 	return out
 }
+
+// surgeCount is how many reads a surge has at least that is told.
+const surgeCount = 50
 
 // risen returns the classes that take part in a spike of their sum.
 func (a *analyser) risen(set []*class, w window) []*class {
@@ -157,6 +127,9 @@ func mergeSpikes(list []spikeGroup) []spikeGroup {
 	return out
 }
 
+// harmlessSecond is up to how many statements a second a one-off harms nobody.
+const harmlessSecond = 20
+
 // oneOff reports one moment.
 func (a *analyser) oneOff(g spikeGroup) {
 	slices.SortStableFunc(g.classes, func(x, y *class) int {
@@ -186,6 +159,8 @@ func (a *analyser) oneOff(g spikeGroup) {
 		f.note("one batch from one client over one connection")
 	case len(g.classes) < 2 && f.Count < 50:
 		f.note("one statement only, and few of it")
+	case f.Second < harmlessSecond:
+		f.note(fmt.Sprintf("at most %d within a second: too few to harm", f.Second))
 	}
 	f.Causes = a.oneOffCauses(&f)
 	f.Fix = fixOneOff(&f)

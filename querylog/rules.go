@@ -57,8 +57,9 @@ func Rules() []rule.Rule {
 			Title: "one burst of statements beyond all others",
 			Why: "A deploy, a flush or a restart emptied the cache and everything is asked for at once. If all keys are then written with one TTL, " +
 				"this is the first tooth of a comb to come.",
-			Decided: "A burst beyond the tail of all others (generalised Pareto), of one statement or of all reads together, that belongs to no comb. " +
-				"The statements that rose at least fourfold are its members. One batch over one connection, and fewer than 50 of one statement, are notes. " +
+			Decided: "A burst of one statement beyond the tail of all its others (generalised Pareto), or the moment at which the " +
+				"largest bursts of several reads coincide, that belongs to no comb. " +
+				"The statements that rose at least fourfold are its members. One batch over one connection, fewer than 50 of one statement, and fewer than 20 within a second are notes. " +
 				"What follows an outage is demand that waited, and is no sign of a cold cache.",
 			Before: "10:31:07  144 statements of 4 shapes within 1.4 s, once (mean: 9 a second)",
 			After:  "the cache is warmed at a limited rate before it takes traffic",
