@@ -321,7 +321,11 @@ func (a *analyser) oneOffCauses(f *Finding) []Cause {
 		out = append(out, Cause{Kind: CauseRetry, Score: 0.75, Why: why, RefutedBy: "no failed attempts waiting at that time"})
 	}
 	if len(out) == 0 {
-		out = append(out, Cause{Kind: CauseUnknown, Score: 0.4, Why: "from the log alone: one batch, once", RefutedBy: "a second one"})
+		why := "from the log alone: one batch, once"
+		if concurrent {
+			why = "from the log alone: many sent it at one moment, once, and no cache would answer it"
+		}
+		out = append(out, Cause{Kind: CauseUnknown, Score: 0.4, Why: why, RefutedBy: "a second one"})
 	}
 	sortCauses(out)
 	return out

@@ -79,7 +79,7 @@ func fixStampede(f *Finding) Fix {
 	before := float64(f.Second)
 	if len(f.Members) > 0 && !isRead(f.Members[0].Shape) {
 		e := comb.Effect{PeakBefore: before, PeakAfter: 1, Unit: "queries/s"}
-		return Fix{Text: "send it once: a claim with a TTL (SET name client NX EX 60), a queue, or a batch", Effect: &e}
+		return Fix{Text: "if the copies repeat one change, send it once (a claim: SET name client NX EX 60); if each is a change of its own, queue them and write them in batches", Effect: &e}
 	}
 	e := comb.Effect{PeakBefore: before, PeakAfter: math.Min(after, before), Unit: "queries/s"}
 	return Fix{
@@ -125,6 +125,12 @@ func fixOneOff(f *Finding) Fix {
 	e := comb.Effect{PeakBefore: float64(f.Second), PeakAfter: math.Min(after, float64(f.Second)), Unit: "queries/s"}
 	if f.Causes[0].Kind == CauseRetry {
 		return fixCatchUp(f)
+	}
+	if len(f.Members) > 0 && !isRead(f.Members[0].Shape) {
+		if f.Identical >= 0.5 {
+			return fixStampede(f)
+		}
+		return Fix{Text: "find what sent these statements at " + f.Teeth[0].At.Format(time.RFC3339) + ": a deploy, a job run by hand, an import"}
 	}
 	if f.Identical < 0.5 {
 		return Fix{Text: "warm the cache at a limited rate before it takes traffic, let one caller refill each key, and give the keys random TTLs so that this does not come again"}

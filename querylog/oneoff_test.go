@@ -60,3 +60,26 @@ func TestSurge(t *testing.T) {
 		}
 	}
 }
+
+// TestOneOffWrites wants no cache to be proposed for what writes.
+func TestOneOffWrites(t *testing.T) {
+	for _, query := range []string{"UPDATE flash SET stock = stock - 1 WHERE id = 5", "UPDATE flash SET stock = 1 WHERE id = %d"} {
+		r := rand.New(rand.NewPCG(51, 52))
+		events := background(r, 3, 30*time.Minute)
+		for i := range 300 {
+			q := query
+			if strings.Contains(q, "%d") {
+				q = fmt.Sprintf(q, i)
+			}
+			events = append(events, copies(r, 11*time.Minute, 1, q)...)
+		}
+		a := Analyse(summarise(t, Options{}, text(slowLog(events))), AnalyseOptions{})
+		if len(a.Findings) == 0 || a.Findings[0].Rule != "HS504" {
+			t.Fatal(rulesOf(a))
+		}
+		f := a.Findings[0]
+		if f.Causes[0].Kind != CauseUnknown || strings.Contains(f.Fix.Text, "cache") || f.Avoidable != 0 {
+			t.Errorf("%s: causes %+v, fix %q, %d avoidable", query, f.Causes, f.Fix.Text, f.Avoidable)
+		}
+	}
+}
