@@ -84,6 +84,7 @@ func (r *Reader) Read() (*Event, error) {
 				break
 			}
 			r.i, r.fault, r.mark = 0, 0, 0
+			r.rs.begin(r.b)
 		}
 		b := r.b
 		for r.mark < len(b.marks) && b.marks[r.mark].before <= r.i {

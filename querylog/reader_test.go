@@ -101,6 +101,12 @@ func TestSlowForms(t *testing.T) {
 			want: []want{{time: "2026-11-30T18:10:12Z", query: "SELECT 1"}, {time: "2026-11-30T18:10:12Z", query: "SELECT 2"}},
 		},
 		{
+			name: "a log that begins with a falsified time",
+			log: "# Time: 010909  1:46:40\n# User@Host: a[a] @  [1]\n# Thread_id: 4  Schema: s  QC_hit: No\n# Query_time: 0.1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\nSET timestamp=1000000000;\nSELECT 2;\n" +
+				strings.Repeat("# Time: 261130 18:10:12\n# User@Host: a[a] @  [1]\n# Thread_id: 4  Schema: s  QC_hit: No\n# Query_time: 0.1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\nSET timestamp=1796062212;\nSELECT 1;\n", 3),
+			want: append([]want{{time: "0001-01-01T00:00:00Z", query: "SELECT 2"}}, repeated(want{time: "2026-11-30T18:10:12Z", query: "SELECT 1"}, 3)...),
+		},
+		{
 			name: "tail of a statement, impossible duration, record cut off",
 			log: "FROM somewhere;\n# User@Host: a[a] @ h []\n# Query_time: 18446744073708.796870.000036  Lock_time: 0.000036  Rows_sent: 1  Rows_examined: 127\nSELECT 1;\n" +
 				"# Time: 2026-03-24T14:00:01.000000Z\n# User@Host: a[a] @ h []  Id: 1\n# Query_ti",

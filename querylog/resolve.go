@@ -2,6 +2,7 @@ package querylog
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,8 @@ type resolver struct {
 	dbs     map[uint64]string
 	db      string // the last "use" of a slow log
 
+	first     int64 // a time of the first block that most of its times bear out
+	hasFirst  bool
 	last      int64 // last believed time
 	hasLast   bool
 	suspects  int // records in a row whose time was not believed
@@ -320,16 +323,51 @@ func floorSecond(ns int64) int64 {
 }
 
 const (
-	maxBack    = int64(26 * time.Hour)       // further back is not a late record
-	maxForward = int64(400 * 24 * time.Hour) // further ahead is not a pause
-	maxSuspect = 64                          // records in a row that agree are believed
+	maxBack    = int64(26 * time.Hour)           // further back is not a late record
+	maxForward = int64(400 * 24 * time.Hour)     // further ahead is not a pause
+	maxSuspect = 64                              // records in a row that agree are believed
+	maxFirst   = 5 * 365 * 24 * int64(time.Hour) // further from most times of the first block is not a sparse log
 )
+
+// begin looks at the times of the first block, for a log may begin with one
+// that a session falsified.
+func (rs *resolver) begin(b *block) {
+	if rs.hasFirst || rs.hasLast {
+		return
+	}
+	var times []int64
+	for i := range b.records {
+		if t, ok := b.records[i].wall(); ok {
+			times = append(times, t)
+		}
+	}
+	if len(times) == 0 {
+		return
+	}
+	slices.Sort(times)
+	rs.first, rs.hasFirst = times[len(times)/2], true
+}
+
+// wall returns the time of a record as it stands in the log.
+func (r *record) wall() (int64, bool) {
+	switch {
+	case r.has&fStamp != 0:
+		return r.stamp, true
+	case r.has&fSet != 0:
+		return r.set, true
+	}
+	return 0, false
+}
 
 // believe refuses times that a session falsified with SET timestamp, as
 // replication and replays do: jumps back by more than a day, or ahead by more
 // than a year. A log that goes on from there is believed after a while.
 func (rs *resolver) believe(t int64) (int64, bool) {
 	if !rs.hasLast {
+		if rs.hasFirst && (t < rs.first-maxFirst || t > rs.first+maxFirst) {
+			rs.falsified++
+			return 0, false
+		}
 		rs.last, rs.hasLast = t, true
 		return t, true
 	}

@@ -161,6 +161,7 @@ func (c *counter) count(ctx context.Context, cut *cutter, order <-chan *job) err
 
 // block counts the records of one block.
 func (c *counter) block(b *block) {
+	c.rs.begin(b)
 	m := 0
 	for i := range b.records {
 		var rate mark
