@@ -146,7 +146,12 @@ func (a *analyser) ttlCause(h *herd) Cause {
 		c.Score -= 0.15
 		c.Why = fmt.Sprintf("from the log alone: the period of %v keeps no schedule, as a TTL plus the time to rebuild does", round(h.comb.Period))
 	default:
-		c.Why = fmt.Sprintf("from the log alone: each period is a TTL of %v plus %v", round(ttl), round(max(h.comb.Period-ttl, 0)))
+		c.Why = fmt.Sprintf("from the log alone: each period is a TTL of %v", round(ttl))
+		if rest := h.comb.Period - ttl; rest >= time.Millisecond {
+			c.Why += fmt.Sprintf(" plus %v", round(rest))
+		} else {
+			c.Why += ", with no time to rebuild"
+		}
 		if d := a.rebuild(h); d > 0 {
 			if k := (h.comb.Period - ttl).Seconds() / d.Seconds(); k > 0.4 && k < 4 {
 				c.Score += 0.15
