@@ -293,8 +293,8 @@ func lists(lvs []level) []list {
 				out = append(out, list{li, lv.w, at})
 			}
 		}
-		var strong []burst
-		var lax []float64
+		strong := make([]burst, 0, len(lv.bursts))
+		lax := make([]float64, 0, len(lv.bursts))
 		for _, b := range lv.bursts {
 			if b.long {
 				continue

@@ -211,6 +211,7 @@ func seconds(classes []*class) []second {
 	const page = 1 << 12 // seconds
 	const perSecond = cell(int64(time.Second)/cellUnit) << cellBin
 	pages := map[int64]*[page]uint64{}
+	filled := 0
 	for _, c := range classes {
 		var p *[page]uint64
 		at := int64(-1)
@@ -223,10 +224,13 @@ func seconds(classes []*class) []second {
 					pages[at] = p
 				}
 			}
+			if p[sec%page] == 0 {
+				filled++
+			}
 			p[sec%page] += x.n()
 		}
 	}
-	var out []second
+	out := make([]second, 0, filled)
 	for _, at := range slices.Sorted(maps.Keys(pages)) {
 		for i, n := range pages[at] {
 			if n > 0 {
