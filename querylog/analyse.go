@@ -65,7 +65,7 @@ func Analyse(s *Summary, o AnalyseOptions) *Analysis {
 // prepare sorts what the rules look at and fills the head of the Analysis.
 func (a *analyser) prepare() {
 	s, out := a.s, a.out
-	a.bin = int64(time.Second)
+	a.bin = int64(max(binOf(s.level), time.Second))
 	if s.fine && !s.coarse && s.level == 0 {
 		a.bin = cellUnit
 	}
@@ -75,7 +75,7 @@ func (a *analyser) prepare() {
 	out.Resolution = s.Resolution()
 	out.Coverage = s.Coverage()
 	out.Own, out.Throttled = s.own, s.throttle
-	out.Folded = Folded{s.other.Classes, s.other.Events, s.other.Hosts, s.missed, binOf(s.level)}
+	out.Folded = Folded{s.other.Classes, s.other.Events, s.other.Hosts, s.missed, binOf(s.level), s.level >= 2}
 	for _, c := range s.classes {
 		a.classes = append(a.classes, c)
 		if !c.follower {

@@ -1,7 +1,6 @@
 package querylog
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 	"time"
@@ -52,93 +51,6 @@ func connSet(thread uint64, known bool) uint8 {
 		return 0
 	}
 	return 1 << (thread * 0x9E3779B97F4A7C15 >> 61)
-}
-
-// cells is a multiset of starts.
-type cells struct {
-	list   []cell
-	sorted int // length after the last compaction
-}
-
-// add counts one start.
-func (cs *cells) add(t int64, h hostID, conn uint8) {
-	c := newCell(t, h, conn)
-	if k := len(cs.list) - 1; k >= 0 && cs.list[k].key() == c.key() && cs.list[k].n() < cellMaxN {
-		cs.list[k] = (cs.list[k] + 1) | cell(conn)<<cellConn
-		return
-	}
-	cs.list = append(cs.list, c)
-	if len(cs.list) > 2*cs.sorted+4096 {
-		cs.compact()
-	}
-}
-
-// compact sorts the cells and joins equal ones. Those that came since the last
-// time are few, or later than most, so only what they overlap with is merged.
-func (cs *cells) compact() {
-	if cs.sorted == len(cs.list) {
-		return
-	}
-	old, late := cs.list[:cs.sorted], cs.list[cs.sorted:]
-	slices.Sort(late)
-	from, _ := slices.BinarySearchFunc(old, late[0].key(), func(c cell, key uint64) int { return cmp.Compare(c.key(), key) })
-	if from < len(old) {
-		late = mergeCells(old[from:], late)
-	}
-	cs.list = join(cs.list[:from], late)
-	cs.sorted = len(cs.list)
-}
-
-// mergeCells puts two sorted lists together.
-func mergeCells(a, b []cell) []cell {
-	out := make([]cell, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if a[0].key() <= b[0].key() {
-			out, a = append(out, a[0]), a[1:]
-		} else {
-			out, b = append(out, b[0]), b[1:]
-		}
-	}
-	return append(append(out, a...), b...)
-}
-
-// join appends sorted cells, equal ones as one. The list may be the place from
-// which out goes on: a count fits into as many cells as it was read from, so
-// writing never overtakes reading.
-func join(out, list []cell) []cell {
-	for i := 0; i < len(list); {
-		key, n, conns := list[i].key(), uint64(0), cell(0)
-		for ; i < len(list) && list[i].key() == key; i++ {
-			n += list[i].n()
-			conns |= cell(list[i].conns()) << cellConn
-		}
-		for ; n > 0; n -= min(n, cellMaxN) {
-			out = append(out, cell(key<<cellHost)|conns|cell(min(n, cellMaxN)))
-		}
-	}
-	return out
-}
-
-// coarsen rounds the starts to a level: 1 whole seconds, 2 without clients, 3
-// and up ever wider bins. The result does not depend on when it is done.
-func (cs *cells) coarsen(level int) {
-	if level <= 0 {
-		return
-	}
-	mask := uint64(7)
-	for l := 3; l <= level; l++ {
-		mask = mask<<3 | 7
-	}
-	for i, c := range cs.list {
-		bin := uint64(c>>cellBin) &^ mask
-		h := c.host()
-		if level >= 2 {
-			h = noHost
-		}
-		cs.list[i] = cell(bin<<cellBin|uint64(h)<<cellHost) | c&cellLow
-	}
-	cs.sorted = 0
-	cs.compact()
 }
 
 // class is everything kept about the statements of one shape.
@@ -262,7 +174,7 @@ func (c *class) quantile(q float64) time.Duration {
 // merge adds what o counted; hosts translates its clients.
 func (c *class) merge(o *class, hosts []hostID) {
 	c.n += o.n
-	for _, x := range o.starts.list {
+	for x := range o.starts.all() {
 		h := x.host()
 		if int(h) < len(hosts) {
 			h = hosts[h]

@@ -31,6 +31,7 @@ type Folded struct {
 	Hosts           uint64        // statements of clients beyond those told apart
 	Missing         uint64        // misses of texts beyond those followed
 	Bin             time.Duration // starts are rounded to this
+	Clients         bool          // the starts no longer tell who sent a statement
 }
 
 // Finding is one thing found.

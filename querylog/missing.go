@@ -48,7 +48,7 @@ func (a *analyser) missingRows() {
 			Avoidable: s.repeats, Rate: float64(s.repeats) / math.Max(a.span.Seconds(), 1), Members: []Class{a.member(c, s.n)},
 		}
 		hosts := map[hostID]uint64{}
-		for _, x := range c.starts.list {
+		for x := range c.starts.all() {
 			if x.host() != noHost {
 				hosts[x.host()] += x.n()
 			}

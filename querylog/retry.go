@@ -26,7 +26,7 @@ const (
 
 // findOutages finds silences of the whole log, restarts of the server and bursts of errors.
 func (a *analyser) findOutages() {
-	all := seconds(a.classes)
+	all := seconds(a.classes, a.s.level)
 	n := max(len(all), 1)
 	// A Poisson stream has no pause this long among so many, but for one chance in 3000.
 	limit := max(int64(5*time.Second), int64(a.span.Seconds()/float64(n)*(math.Log(float64(n))+8)*float64(time.Second)))

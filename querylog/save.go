@@ -172,7 +172,7 @@ func (c *class) saved(ids []hostID, withSamples bool) savedClass {
 		WeightBin: time.Duration(c.weights.width), Weights: c.weights.saved(),
 	}
 	var starts cells
-	for _, x := range c.starts.list {
+	for x := range c.starts.all() {
 		h := x.host()
 		if int(h) < len(ids) {
 			h = ids[h]

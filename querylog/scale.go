@@ -113,7 +113,7 @@ func (a *analyser) logged(c *class) map[int64]uint64 {
 	bins, ok := a.sampledAt[c]
 	if !ok {
 		bins = map[int64]uint64{}
-		for _, x := range c.starts.list {
+		for x := range c.starts.all() {
 			bins[x.at()/c.weights.width] += x.n()
 		}
 		a.sampledAt[c] = bins

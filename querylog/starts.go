@@ -23,7 +23,7 @@ func (s *Summary) Starts(hashes ...uint64) *comb.Series {
 		}
 	}
 	out := comb.NewSeries(time.Second)
-	for _, x := range seconds(list) {
+	for _, x := range seconds(list, s.level) {
 		out.Add(x.at, x.n)
 	}
 	return out

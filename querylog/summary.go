@@ -51,10 +51,21 @@ type Summary struct {
 // Caps of a Summary.
 const (
 	maxClasses = 8192
-	maxCells   = 6 << 20
+	maxLoose   = 4 << 20 // cells that are not packed, as long as none is
+	maxLate    = 1 << 19 // cells that are not packed, later on
+	maxLevel   = 8
 	maxMissing = 1 << 14
 	maxStarts  = 256 // server starts remembered
 )
+
+// maxCells is how many cells are kept at a level. Those without clients take
+// less than half the memory.
+func maxCells(level int) int {
+	if level < 2 {
+		return 7 << 20
+	}
+	return 20 << 20
+}
 
 // folded counts what was given up above the caps.
 type folded struct {
@@ -332,39 +343,51 @@ func (s *Summary) foldMissing() {
 	}
 }
 
-// bound coarsens all cells when there are too many. Whether that happens
-// depends on the data alone, not on their order.
+// bound packs the cells when there are many, and coarsens all when there are
+// too many. Whether that happens depends on the data alone, not on their order.
 func (s *Summary) bound() {
-	total := 0
+	loose, packed := 0, false
 	for _, c := range s.classes {
-		total += len(c.starts.list)
+		loose += len(c.starts.list)
+		packed = packed || len(c.starts.packed) > 0
 	}
-	for total > maxCells && s.level < 8 {
-		total = 0
-		for _, c := range s.classes {
-			c.starts.compact()
-			total += len(c.starts.list)
-		}
-		if total <= maxCells {
-			return
-		}
+	if loose <= maxLoose && !packed || loose <= maxLate {
+		return
+	}
+	for _, c := range s.classes {
+		c.starts.pack(s.level)
+	}
+	s.limit()
+}
+
+// limit coarsens all cells until they are few enough.
+func (s *Summary) limit() {
+	for s.cells() > maxCells(s.level) && s.level < maxLevel {
 		s.level++
-		total = 0
 		for _, c := range s.classes {
 			c.starts.coarsen(s.level)
-			total += len(c.starts.list)
 		}
 	}
+}
+
+// cells counts them.
+func (s *Summary) cells() int {
+	n := 0
+	for _, c := range s.classes {
+		n += c.starts.len()
+	}
+	return n
 }
 
 // settle closes what is open, before the summary is looked at.
 func (s *Summary) settle() {
 	s.runs.settle(s)
 	for _, c := range s.classes {
-		c.starts.compact()
+		c.starts.settle(s.level)
 		c.trimBursts()
 	}
 	s.bound()
+	s.limit()
 	if len(s.missing) > maxMissing {
 		s.foldMissing()
 	}
@@ -397,11 +420,16 @@ func (s *Summary) Merge(o *Summary) {
 		c.merge(oc, ids)
 	}
 	s.mergeRest(o, ids)
+	raised := o.level > s.level
 	s.level = max(s.level, o.level)
-	for _, c := range s.classes {
-		c.starts.coarsen(s.level)
+	for hash, c := range s.classes {
+		if raised || o.classes[hash] != nil {
+			c.starts.coarsen(s.level)
+			c.starts.settle(s.level)
+		}
 	}
 	s.bound()
+	s.limit()
 	if len(s.classes) > 2*maxClasses {
 		s.foldClasses()
 	}

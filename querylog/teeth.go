@@ -21,12 +21,7 @@ func (a *analyser) windowOf(t comb.Tooth) window {
 }
 
 // in returns the cells of a class that start in a window.
-func (c *class) in(w window) []cell {
-	list := c.starts.list
-	lo, _ := slices.BinarySearchFunc(list, w.from, func(x cell, t int64) int { return cmp.Compare(x.at(), t) })
-	hi, _ := slices.BinarySearchFunc(list[lo:], w.to, func(x cell, t int64) int { return cmp.Compare(x.at(), t) })
-	return list[lo : lo+hi]
-}
+func (c *class) in(w window) []cell { return c.starts.in(w.from, w.to) }
 
 // crowd is who was there in one window.
 type crowd struct {
@@ -182,15 +177,12 @@ func (a *analyser) hostList(hosts map[hostID]uint64) ([]Host, int) {
 // cellUnit times a power of two.
 func (c *class) series(s *comb.Series, bin time.Duration) {
 	s.Reset(bin)
-	list := c.starts.list
-	if len(list) == 0 {
-		return
-	}
 	shift := cellBin + bits.TrailingZeros64(uint64(bin)/uint64(cellUnit))
 	number := func(x cell) int64 { return int64(x >> shift) }
-	s.Grow(int(min(int64(len(list)), number(list[len(list)-1])-number(list[0])+1)))
-	at, n := number(list[0]), uint64(0)
-	for _, x := range list {
+	first, last := c.starts.ends()
+	s.Grow(int(min(int64(c.starts.len()), number(last)-number(first)+1)))
+	at, n := int64(-1), uint64(0)
+	for x := range c.starts.all() {
 		if b := number(x); b != at {
 			s.AddBin(at, n)
 			at, n = b, 0
@@ -206,35 +198,70 @@ type second struct {
 	n  uint64
 }
 
-// seconds adds up classes by the second; only seconds with statements are listed.
-func seconds(classes []*class) []second {
-	const page = 1 << 12 // seconds
-	const perSecond = cell(int64(time.Second)/cellUnit) << cellBin
-	pages := map[int64]*[page]uint64{}
-	filled := 0
+// seconds adds up classes by the second; only seconds with statements are
+// listed. Cells that are wider than a second are spread over theirs, for at one
+// place in each they would look like a herd.
+func seconds(classes []*class, level int) []second {
+	width := uint64(max(binOf(level)/time.Second, 1))
+	var t tally
 	for _, c := range classes {
-		var p *[page]uint64
-		at := int64(-1)
-		for _, x := range c.starts.list {
-			sec := int64(x / perSecond)
-			if sec/page != at {
-				at = sec / page
-				if p = pages[at]; p == nil {
-					p = new([page]uint64)
-					pages[at] = p
+		for x := range c.starts.all() {
+			sec := x.at() / int64(time.Second)
+			if width == 1 {
+				t.add(sec, x.n())
+				continue
+			}
+			each, rest := x.n()/width, x.n()%width
+			from := (uint64(x) ^ c.hash) * 0x9E3779B97F4A7C15 >> 32
+			for k := range width {
+				n := each
+				if (k+from)%width < rest {
+					n++
 				}
+				t.add(sec+int64(k), n)
 			}
-			if p[sec%page] == 0 {
-				filled++
-			}
-			p[sec%page] += x.n()
 		}
 	}
-	out := make([]second, 0, filled)
-	for _, at := range slices.Sorted(maps.Keys(pages)) {
-		for i, n := range pages[at] {
+	return t.list()
+}
+
+// tally counts by the second.
+type tally struct {
+	pages  map[int64]*[tallyPage]uint64
+	filled int
+
+	recent *[tallyPage]uint64 // the page of the last second
+	at     int64              // its number
+}
+
+const tallyPage = 1 << 12 // seconds
+
+func (t *tally) add(sec int64, n uint64) {
+	if n == 0 {
+		return
+	}
+	if sec/tallyPage != t.at || t.recent == nil {
+		t.at = sec / tallyPage
+		if t.recent = t.pages[t.at]; t.recent == nil {
+			if t.pages == nil {
+				t.pages = map[int64]*[tallyPage]uint64{}
+			}
+			t.recent = new([tallyPage]uint64)
+			t.pages[t.at] = t.recent
+		}
+	}
+	if t.recent[sec%tallyPage] == 0 {
+		t.filled++
+	}
+	t.recent[sec%tallyPage] += n
+}
+
+func (t *tally) list() []second {
+	out := make([]second, 0, t.filled)
+	for _, at := range slices.Sorted(maps.Keys(t.pages)) {
+		for i, n := range t.pages[at] {
 			if n > 0 {
-				out = append(out, second{(at*page + int64(i)) * int64(time.Second), n})
+				out = append(out, second{(at*tallyPage + int64(i)) * int64(time.Second), n})
 			}
 		}
 	}

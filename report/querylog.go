@@ -194,7 +194,10 @@ func (q *QueryLog) asides() []string {
 		notes = append(notes, fmt.Sprintf("memory is bounded: %s of texts beyond those followed", Count(f.Missing, "misses")))
 	}
 	if f.Bin > a.Resolution && f.Bin > time.Second {
-		notes = append(notes, "memory is bounded: starts were rounded to "+Dur(f.Bin))
+		notes = append(notes, "memory is bounded: starts were rounded to "+Dur(f.Bin)+"; herds narrower or faster than that are not seen")
+	}
+	if f.Clients {
+		notes = append(notes, "memory is bounded: who sent a statement is told for bursts of one text only; --from and --to on a part of the log tell more")
 	}
 	return notes
 }
