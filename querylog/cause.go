@@ -124,7 +124,10 @@ func (a *analyser) hotKeyCause(h *herd) Cause {
 	if h.comb.Lock == comb.WallClock {
 		c.Score -= 0.25
 	}
-	c.Why = fmt.Sprintf("from the log alone: %.0f %% of a tooth is one identical statement from %d clients", 100*h.f.Identical, h.f.HostsATooth)
+	c.Why = fmt.Sprintf("from the log alone: %.0f %% of a tooth is one identical statement", 100*h.f.Identical)
+	if n := h.f.HostsATooth; n > 1 {
+		c.Why += fmt.Sprintf(" from %d clients", n)
+	}
 	return c
 }
 

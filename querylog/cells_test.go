@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/herdscan/herdscan/comb"
+	"github.com/herdscan/herdscan/comb/rule"
 )
 
 // TestPack wants the cells of a list whether it was packed at times or never.
@@ -94,5 +96,39 @@ func TestCoarseCounts(t *testing.T) {
 		if got := comb.Detect(s.Starts(), comb.Options{Resolution: time.Second}); len(got.Combs) > 0 && math.Abs(got.Combs[0].Period.Seconds()-3600) > 36 {
 			t.Errorf("level %d: all statements together each %v", level, got.Combs[0].Period)
 		}
+	}
+}
+
+// TestClientsOfBursts wants a job of every replica told although a long log
+// keeps the clients of bursts only, and nothing claimed of who sent the rest.
+func TestClientsOfBursts(t *testing.T) {
+	s := &Summary{fine: true}
+	r := rand.New(rand.NewPCG(3, 4))
+	add := func(at float64, host int, query string) {
+		s.Add(&Event{
+			Time: time.Unix(1_800_000_000, int64(at*1e9)).UTC(), Has: HasTime | HasDuration | HasThread, ThreadID: uint64(host),
+			Query: []byte(query), Duration: time.Millisecond, Host: fmt.Sprint("web-", host),
+		})
+	}
+	for tooth := range 100 {
+		at := float64(tooth) * 600
+		for host := range 12 {
+			add(at+10+r.Float64()/4, host, "select digest from audit where day = 7")
+		}
+		for k := range 60 {
+			add(at+300+float64(k)/20, 1, fmt.Sprintf("update stock set n = %d where id = %d", k, k))
+		}
+	}
+	s.level = 2
+	rules := map[string]Finding{}
+	for _, f := range Analyse(s, AnalyseOptions{}).Findings {
+		rules[f.Rule+" "+f.Subject[:6]] = f
+	}
+	if f := rules["HS503 select"]; f.HostsATooth != 12 || f.Severity != rule.Warning {
+		t.Errorf("the job of 12 replicas: %+v", f)
+	}
+	f := rules["HS501 update"]
+	if f.Severity != rule.Note || !strings.Contains(f.Reason, "nothing tells") {
+		t.Errorf("the batch of nobody knows whom: %v %q", f.Severity, f.Reason)
 	}
 }

@@ -293,6 +293,9 @@ func (a *analyser) report(h *herd) {
 	if c := f.Causes[0]; c.Kind == CauseRetry && c.Score >= 0.6 {
 		f.Rule, f.Spacing, f.Growth, f.Avoidable = "HS505", h.comb.Period, 1, 0
 		f.Fix = fixRetry(f)
+		if a.out.Folded.Clients && a.ownBatch(h) && a.harms(h.comb) && !h.main.artefact() {
+			f.Severity, f.Reason = rule.Warning, "" // who it came from is not kept, and nothing speaks for one client
+		}
 	}
 	if h.replica {
 		f.Also = append(f.Also, "HS503")
@@ -317,8 +320,19 @@ func (a *analyser) severity(h *herd) {
 	case h.single:
 		f.note("one refill a process: single flight at work")
 	case a.ownBatch(h):
-		f.note("one job's own batch, from one client over one connection")
+		f.note(batchReason(f))
 	}
+}
+
+// batchReason says what is known of who sent a batch.
+func batchReason(f *Finding) string {
+	switch {
+	case f.ConnsATooth == 1:
+		return "one job's own batch, from one client over one connection"
+	case f.HostsATooth == 1:
+		return "one job's own batch, from one client"
+	}
+	return "a batch of one or two statements, and nothing tells that it came from more than one client"
 }
 
 // ownBatch says whether the teeth are one job that runs its statements one

@@ -33,6 +33,7 @@ type crowd struct {
 	most    int    // clients that sent one such text
 	repeats uint64 // reads whose text was asked for already, as far as bursts tell
 	texts   int    // different texts that came from several clients
+	senders int    // clients of one text, at least
 }
 
 // hostCounts counts statements by client in an array, which is faster than a map.
@@ -65,6 +66,7 @@ func (hc *hostCounts) moveTo(m map[hostID]uint64) {
 func (a *analyser) crowdOf(classes []*class, w window) crowd {
 	cr := crowd{byHost: map[hostID]uint64{}}
 	var first uint64 // copies that were the first of their burst
+	var conns uint64 // of bursts
 	for _, c := range classes {
 		for _, x := range c.in(w) {
 			cr.n += x.n()
@@ -73,6 +75,8 @@ func (a *analyser) crowdOf(classes []*class, w window) crowd {
 		}
 		for _, b := range a.burstsIn(c, w) {
 			cr.largest = max(cr.largest, b.Count)
+			cr.senders = max(cr.senders, b.Hosts)
+			conns |= b.conns
 			if isRead(c.shape) {
 				cr.repeats += b.Count - 1
 				first++
@@ -85,12 +89,33 @@ func (a *analyser) crowdOf(classes []*class, w window) crowd {
 		}
 	}
 	a.byHost.moveTo(cr.byHost)
+	if cr.conns == 0 { // long logs keep the clients and connections of bursts only
+		cr.conns = fewConns(conns)
+	}
 	cr.repeats = min(cr.repeats, cr.n-min(first, cr.n)) // a burst may reach beyond the window
 	return cr
 }
 
-func (cr *crowd) hosts() int       { return len(cr.byHost) }
+// hosts counts the clients; long logs tell those of bursts only.
+func (cr *crowd) hosts() int {
+	if len(cr.byHost) == 0 {
+		return cr.senders
+	}
+	return len(cr.byHost)
+}
+
 func (cr *crowd) connections() int { return bits.OnesCount8(cr.conns) }
+
+// fewConns turns the set of connections of a burst into that of a cell: both
+// are made of the highest bits of one hash.
+func fewConns(set uint64) (few uint8) {
+	for i := range 8 {
+		if set>>(8*i)&0xff != 0 {
+			few |= 1 << i
+		}
+	}
+	return few
+}
 
 // even says whether all clients did the same amount: within a tenth, and far
 // nearer to each other than the chance of a good balancer brings them. The
