@@ -137,7 +137,8 @@ func (cs *cells) settle(level int) {
 }
 
 // pack puts the list behind the packed cells; only those that it overlaps with
-// are unpacked for it. The packed ones must be of the same level.
+// are unpacked for it, one chunk after the other. The packed ones must be of
+// the same level.
 func (cs *cells) pack(level int) {
 	cs.round(level)
 	if len(cs.list) == 0 {
@@ -150,19 +151,20 @@ func (cs *cells) pack(level int) {
 	if keep == len(cs.packed) && keep > 0 && cs.packed[keep-1].n < chunkSize/2 {
 		keep-- // fill it up
 	}
-	list := cs.list
-	if keep < len(cs.packed) {
-		var old []cell
-		for i := range cs.packed[keep:] {
-			old = slices.AppendSeq(old, cs.packed[keep+i].all())
+	old := slices.Clone(cs.packed[keep:])
+	p := packer{out: cs.packed[:keep], level: level}
+	rest := cs.list
+	for c := range consume(old) {
+		for len(rest) > 0 && rest[0].key() < c.key() {
+			p.add(rest[0])
+			rest = rest[1:]
 		}
-		merged := mergeCells(old, list)
-		list = join(merged[:0], merged)
+		p.add(c)
 	}
-	cs.packed = cs.packed[:keep]
-	for part := range slices.Chunk(list, chunkSize) {
-		cs.packed = append(cs.packed, packChunk(part, level))
+	for _, c := range rest {
+		p.add(c)
 	}
+	cs.packed = p.finish()
 	cs.list, cs.sorted = nil, 0
 }
 
@@ -173,25 +175,87 @@ func (cs *cells) coarsen(level int) {
 		cs.round(level)
 		return
 	}
-	cs.list, cs.sorted = slices.AppendSeq(make([]cell, 0, cs.len()), cs.all()), 0
-	cs.packed = cs.packed[:0]
+	p := packer{level: level}
+	old := cs.packed
+	cs.packed = nil
+	for c := range consume(old) {
+		p.add(c.rounded(level))
+	}
+	cs.packed = p.finish()
 	cs.pack(level)
+}
+
+// consume gives the cells of chunks and lets go of each chunk after its last one.
+func consume(chunks []chunk) iter.Seq[cell] {
+	return func(yield func(cell) bool) {
+		for i := range chunks {
+			for c := range chunks[i].all() {
+				if !yield(c) {
+					return
+				}
+			}
+			chunks[i] = chunk{}
+		}
+	}
+}
+
+// packer makes chunks of cells that come in the order of their bins.
+type packer struct {
+	out   []chunk
+	level int
+	ready []cell // joined, of bins before that of late
+	late  []cell // of the last bin, in any order
+}
+
+func (p *packer) add(c cell) {
+	if len(p.late) > 0 && p.late[0]>>cellBin != c>>cellBin {
+		p.flush()
+	}
+	p.late = append(p.late, c)
+}
+
+// flush joins the cells of the last bin.
+func (p *packer) flush() {
+	if len(p.late) > 1 {
+		slices.Sort(p.late)
+	}
+	p.ready = join(p.ready, p.late)
+	p.late = p.late[:0]
+	for len(p.ready) >= chunkSize {
+		p.out = append(p.out, packChunk(p.ready[:chunkSize], p.level))
+		p.ready = p.ready[:copy(p.ready, p.ready[chunkSize:])]
+	}
+}
+
+func (p *packer) finish() []chunk {
+	p.flush()
+	if len(p.ready) > 0 {
+		p.out = append(p.out, packChunk(p.ready, p.level))
+	}
+	return p.out
 }
 
 // round rounds the starts of the list and sorts it.
 func (cs *cells) round(level int) {
 	if level > 0 && len(cs.list) > 0 {
-		mask := uint64(1)<<grainBits(level) - 1
 		for i, c := range cs.list {
-			bin, rest := uint64(c>>cellBin)&^mask, c&(1<<cellBin-1)
-			if level >= 2 {
-				rest = cell(noHost)<<cellHost | rest&cellMaxN
-			}
-			cs.list[i] = cell(bin)<<cellBin | rest
+			cs.list[i] = c.rounded(level)
 		}
 		cs.sorted = 0
 	}
 	cs.compact()
+}
+
+// rounded returns a cell as it is kept at a level.
+func (c cell) rounded(level int) cell {
+	if level == 0 {
+		return c
+	}
+	bin, rest := uint64(c>>cellBin)&^(1<<grainBits(level)-1), c&(1<<cellBin-1)
+	if level >= 2 {
+		rest = cell(noHost)<<cellHost | rest&cellMaxN
+	}
+	return cell(bin)<<cellBin | rest
 }
 
 // grainBits returns how many bits of a bin are given up at a level.
