@@ -260,3 +260,37 @@ func (p planted) foundIn(bursts []Burst) (Burst, bool) {
 	}
 	return Burst{}, false
 }
+
+// TestNewestToothOfAnyShape writes three equal teeth through one pipeline each: within milliseconds, slowly at first.
+// The newest is a tooth like the others, though its keys thin out below the longest remaining time.
+func TestNewestToothOfAnyShape(t *testing.T) {
+	const now, spacing = 1_800_000_000_000, 300_000
+	for _, c := range []struct {
+		name   string
+		counts []uint64 // of the milliseconds of a tooth
+	}{
+		{"1,000 keys in 4 ms", []uint64{12, 234, 421, 333}},
+		{"100 keys in 4 ms", []uint64{6, 14, 37, 43}},
+		{"20,000 keys in 200 ms", ramp(20_000, 200)},
+	} {
+		var bins []ExpiryBin
+		for tooth := range int64(3) {
+			for i, n := range c.counts {
+				bins = append(bins, ExpiryBin{At: now + 1_799_474 + tooth*spacing + int64(i), Count: n})
+			}
+		}
+		e := FindBursts(bins, now, ExpiryOptions{})
+		if len(e.Bursts) != 3 || !e.Bursts[len(e.Bursts)-1].Newest {
+			t.Errorf("%s: %d of 3 teeth found: %+v", c.name, len(e.Bursts), e.Bursts)
+		}
+	}
+}
+
+// ramp spreads about n keys over some bins, with counts that grow from none.
+func ramp(n, bins int) []uint64 {
+	counts := make([]uint64, bins)
+	for i := range counts {
+		counts[i] = uint64(2 * n * (i + 1) / (bins * (bins + 1)))
+	}
+	return counts
+}

@@ -354,11 +354,17 @@ func (s *expiryScan) bursts(now int64) []Burst {
 // do: the mean distance from it is then well below half of the width, or the
 // stretch below the cluster still holds a part of what the cluster does. A
 // herd begins at once. A narrow cluster that holds most of its group is a herd
-// whatever its shape: nothing steady is left beside it.
+// whatever its shape: nothing steady is left beside it. So is one that would
+// need more renewals than there can be: what is written by one pipeline within
+// milliseconds has some shape, too.
 func (s *expiryScan) fallsOff(f expiryCluster) bool {
-	const part, narrow, most = 0.15, 1.0 / 20, 0.5
+	const part, narrow, most, skewed = 0.15, 1.0 / 20, 0.5, 0.4
+	const mostRenewals, mostRenewalsOfAKey = 100_000, 100 // a second
 	width := f.to - f.from
 	if width <= narrow*s.all.longest && f.keys >= most*s.all.n {
+		return false
+	}
+	if age := skewed * width; age < 1.0/mostRenewalsOfAKey || age < f.keys/mostRenewals {
 		return false
 	}
 	usual := s.typical * width
@@ -372,7 +378,7 @@ func (s *expiryScan) fallsOff(f expiryCluster) bool {
 	}
 	mean := age / n / width
 	deviation := math.Sqrt(1.0 / 12 / n * s.dispersion)
-	return mean < 0.4 && mean < 0.5-3*deviation
+	return mean < skewed && mean < 0.5-3*deviation
 }
 
 // logScan returns the logarithm of the probability that some window of a
