@@ -75,7 +75,7 @@ func (a *analyser) prepare() {
 	out.Resolution = s.Resolution()
 	out.Coverage = s.Coverage()
 	out.Own, out.Throttled = s.own, s.throttle
-	out.Folded = Folded{s.other.Classes, s.other.Events, s.other.Hosts, s.missed, binOf(s.level), s.level >= 2}
+	out.Folded = Folded{s.gone.len(), s.other.Events, s.other.Hosts, s.missed, s.other.Bursts, binOf(s.level), s.level >= 2}
 	for _, c := range s.classes {
 		a.classes = append(a.classes, c)
 		if !c.follower {

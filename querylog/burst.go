@@ -88,13 +88,15 @@ const noConn = 64
 type interval struct{ from, to int64 }
 
 const (
-	runSlots   = 1 << 14
-	runProbes  = 4
-	maxRunSpan = int64(60 * time.Second) // a longer one is steady traffic and is cut
-	maxRunKeep = 1 << 15                 // copies whose times are kept
-	edgeSpan   = int64(10 * time.Second) // how near the ends of the data a run may go on elsewhere
-	maxEdges   = 1 << 13
-	maxBursts  = 1024 // kept for a class
+	runSlots     = 1 << 14
+	runProbes    = 4
+	maxRunSpan   = int64(60 * time.Second) // a longer one is steady traffic and is cut
+	maxRunKeep   = 1 << 15                 // copies whose times are kept
+	edgeSpan     = int64(10 * time.Second) // how near the ends of the data a run may go on elsewhere
+	maxEdges     = 1 << 13
+	maxBursts    = 1 << 13 // kept for a class
+	maxAllBursts = 1 << 16 // of all classes; with more, all keep fewer
+	reuseStarts  = 16      // times for which a place keeps its memory
 )
 
 // runs follows the identical statements that are near each other in time. Of
@@ -196,15 +198,28 @@ func (h *runHead) near(t, end, gap int64) bool {
 // close ends a run: it becomes a burst, an edge, or nothing.
 func (rs *runs) close(s *Summary, i uint64) {
 	h := &rs.heads[i]
-	edge := h.first < s.from+edgeSpan || h.end > s.to-edgeSpan
+	edge := s.atEnd(h.first, h.end)
 	if h.n > 1 || h.n == 1 && edge {
-		rs.keep(i, edge)
+		rs.keep(s, i, edge)
 	}
 	h.n = 0
+	if r := &rs.slots[i]; cap(r.starts) > reuseStarts {
+		r.starts = nil
+	}
+}
+
+// sweep closes the runs that ended well before a time: each keeps the times of
+// its copies as long as it is open.
+func (rs *runs) sweep(s *Summary, t int64) {
+	for i := range rs.heads {
+		if h := &rs.heads[i]; h.n > 1 && h.end+edgeSpan < t {
+			rs.close(s, uint64(i))
+		}
+	}
 }
 
 // keep turns a run into a burst or an edge.
-func (rs *runs) keep(i uint64, edge bool) {
+func (rs *runs) keep(s *Summary, i uint64, edge bool) {
 	h, r := &rs.heads[i], &rs.slots[i]
 	if h.n == 1 {
 		r.begin(h)
@@ -214,13 +229,10 @@ func (rs *runs) keep(i uint64, edge bool) {
 		e.starts = slices.Clone(r.starts)
 		rs.edges = append(rs.edges, e)
 		if len(rs.edges) > 2*maxEdges {
-			rs.trimEdges()
+			rs.trimEdges(s)
 		}
 	} else if b, ok := r.burst(); ok {
-		r.class.bursts = append(r.class.bursts, b)
-		if len(r.class.bursts) > 2*maxBursts {
-			r.class.trimBursts()
-		}
+		s.keepBurst(r.class, b)
 	}
 }
 
@@ -229,11 +241,29 @@ func (rs *runs) settle(s *Summary) {
 	for i := range rs.heads {
 		rs.close(s, uint64(i))
 	}
-	rs.trimEdges()
+	rs.trimEdges(s)
 }
 
-// trimEdges keeps the largest edges.
-func (rs *runs) trimEdges() {
+// atEnd says whether a run may go on in another summary.
+func (s *Summary) atEnd(first, end int64) bool {
+	return first < s.from+edgeSpan || end > s.to-edgeSpan
+}
+
+// trimEdges makes bursts of the edges that the data have gone beyond, when
+// there are many, and keeps the largest of the others.
+func (rs *runs) trimEdges(s *Summary) {
+	if len(rs.edges) <= maxEdges {
+		return
+	}
+	rs.edges = slices.DeleteFunc(rs.joined(s.gap()), func(r run) bool {
+		if s.atEnd(r.first, r.end) {
+			return false
+		}
+		if b, ok := r.burst(); ok {
+			s.keepBurst(r.class, b)
+		}
+		return true
+	})
 	if len(rs.edges) <= maxEdges {
 		return
 	}
@@ -309,10 +339,40 @@ func compareBursts(a, b Burst) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), a.Start.Compare(b.Start), cmp.Compare(a.Text, b.Text))
 }
 
-// trimBursts keeps the largest bursts of a class.
-func (c *class) trimBursts() {
-	slices.SortFunc(c.bursts, compareBursts)
-	if len(c.bursts) > maxBursts {
-		c.bursts = c.bursts[:maxBursts]
+// keepBurst adds a burst to its class.
+func (s *Summary) keepBurst(c *class, b Burst) {
+	c.bursts = append(c.bursts, b)
+	if len(c.bursts) > 2*maxBursts {
+		s.trimBursts(c)
+	}
+}
+
+// trimBursts keeps the largest bursts of a class. Of equal ones the hash
+// decides, not the time: what is left of a rhythm must not look as if it had
+// begun or ended.
+func (s *Summary) trimBursts(c *class) {
+	if most := maxBursts >> s.fewer; len(c.bursts) > most {
+		mix := func(b *Burst) uint64 { return (b.Text ^ uint64(b.Start.UnixNano())) * 0x9E3779B97F4A7C15 }
+		slices.SortFunc(c.bursts, func(a, b Burst) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(mix(&a), mix(&b)), compareBursts(a, b))
+		})
+		s.other.Bursts += uint64(len(c.bursts) - most)
+		c.bursts = slices.Clip(slices.Clone(c.bursts[:most]))
+	}
+}
+
+// boundBursts lets every class keep fewer bursts until they are few enough.
+// Whether that happens depends on the data alone, not on their order.
+func (s *Summary) boundBursts() {
+	for {
+		n := 0
+		for _, c := range s.classes {
+			s.trimBursts(c)
+			n += len(c.bursts)
+		}
+		if n <= maxAllBursts || maxBursts>>s.fewer == 1 {
+			return
+		}
+		s.fewer++
 	}
 }

@@ -1,6 +1,7 @@
 package querylog
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -59,6 +60,7 @@ type class struct {
 	shape    string
 	follower bool
 	admin    bool // no statement: connects, pings ...
+	partial  bool // it came again after it had been folded: the starts before that are lost
 
 	n      uint64
 	starts cells
@@ -174,6 +176,7 @@ func (c *class) quantile(q float64) time.Duration {
 // merge adds what o counted; hosts translates its clients.
 func (c *class) merge(o *class, hosts []hostID) {
 	c.n += o.n
+	c.partial = c.partial || o.partial
 	for x := range o.starts.all() {
 		h := x.host()
 		if int(h) < len(hosts) {
@@ -204,7 +207,6 @@ func (c *class) merge(o *class, hosts []hostID) {
 		b.hosts = b.hosts.translate(hosts)
 		c.bursts = append(c.bursts, b)
 	}
-	c.trimBursts()
 	if c.sample == nil || o.sample != nil && o.sampleText < c.sampleText {
 		c.sample, c.sampleText = slices.Clone(o.sample), o.sampleText
 	}
@@ -240,6 +242,49 @@ func (k *kmv) distinct() uint64 {
 		return uint64(len(k.list))
 	}
 	return uint64(float64(kmvSize-1) / (float64(k.list[kmvSize-1]) / (1 << 64)))
+}
+
+// shapeSet is a set of shapes by hash: it may hold some that were never added,
+// and never lacks one that was. It takes 128 KiB, whatever it holds, and
+// nothing while it is empty.
+type shapeSet []uint64
+
+const shapeBits = 20 // of a hash
+
+func (ss *shapeSet) add(hash uint64) {
+	if *ss == nil {
+		*ss = make(shapeSet, 1<<shapeBits/64)
+	}
+	i := hash >> (64 - shapeBits)
+	(*ss)[i/64] |= 1 << (i % 64)
+}
+
+func (ss shapeSet) has(hash uint64) bool {
+	i := hash >> (64 - shapeBits)
+	return ss != nil && ss[i/64]&(1<<(i%64)) != 0
+}
+
+func (ss *shapeSet) merge(o shapeSet) {
+	if *ss == nil {
+		*ss = slices.Clone(o)
+		return
+	}
+	for i, w := range o {
+		(*ss)[i] |= w
+	}
+}
+
+// len returns about how many shapes were added, by linear counting (Whang,
+// Vander-Zanden, Taylor 1990).
+func (ss shapeSet) len() uint64 {
+	free := 0
+	for _, w := range ss {
+		free += bits.OnesCount64(^w)
+	}
+	if len(ss) == 0 {
+		return 0
+	}
+	return uint64(math.Round(math.Log(1<<shapeBits/float64(max(free, 1))) * (1 << shapeBits)))
 }
 
 // isSystemUser recognises accounts that belong to the server or its host, not to an application.

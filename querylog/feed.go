@@ -91,11 +91,8 @@ func (s *Summary) Sight(e *Event, b Burst, hosts []string, conns []uint64) {
 		b.conns |= 1 << (id * 0x9E3779B97F4A7C15 >> 58)
 	}
 	b.Text, b.Hosts, b.Conns = e.Text, b.hosts.len(), bits.OnesCount64(b.conns)
-	c.bursts = append(c.bursts, b)
+	s.keepBurst(c, b)
 	c.keepSample(e)
-	if len(c.bursts) > 2*maxBursts {
-		c.trimBursts()
-	}
 }
 
 // Cover adds what is known about a source whose events were given to Observe.

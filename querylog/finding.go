@@ -27,9 +27,10 @@ type Analysis struct {
 
 // Folded says what the bounds of a Summary made it give up.
 type Folded struct {
-	Classes, Events uint64        // rare classes and their statements
+	Classes, Events uint64        // rare classes, about, and their statements
 	Hosts           uint64        // statements of clients beyond those told apart
 	Missing         uint64        // misses of texts beyond those followed
+	Bursts          uint64        // copies of one text at once beyond those kept, the smaller ones
 	Bin             time.Duration // starts are rounded to this
 	Clients         bool          // the starts no longer tell who sent a statement
 }

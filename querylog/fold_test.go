@@ -3,6 +3,7 @@ package querylog
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -54,8 +55,57 @@ func TestFoldKeepsFrequent(t *testing.T) {
 				t.Errorf("%d parts: %d of %s, want %d", parts, got[shape], shape, n)
 			}
 		}
-		if kept != uint64(len(queries)) || s.other.Classes == 0 {
-			t.Errorf("%d parts: %d statements are accounted for of %d; %d classes were folded", parts, kept, len(queries), s.other.Classes)
+		if kept != uint64(len(queries)) || s.gone.len() == 0 {
+			t.Errorf("%d parts: %d statements are accounted for of %d; %d classes were folded", parts, kept, len(queries), s.gone.len())
 		}
+	}
+}
+
+// TestFoldedShapes wants every shape that was folded known as such, and about
+// as many counted as there were, however often each came again.
+func TestFoldedShapes(t *testing.T) {
+	s := &Summary{}
+	const shapes = 3 * maxClasses
+	for i := range 4 * shapes {
+		e := Event{Time: logStart.Add(time.Duration(i) * time.Millisecond), Query: fmt.Appendf(nil, "SELECT c%d FROM t WHERE id = 7", i%shapes), Has: HasTime}
+		s.Add(&e)
+		if c := s.classes[e.Shape]; c.partial != s.gone.has(e.Shape) {
+			t.Fatalf("statement %d: partial %v", i, c.partial)
+		}
+	}
+	if n := s.gone.len(); n > shapes*102/100 || n < maxClasses {
+		t.Errorf("about %d shapes were folded of %d", n, shapes)
+	}
+	other := &Summary{}
+	e := Event{Time: logStart, Query: []byte("SELECT new FROM t"), Has: HasTime}
+	other.Add(&e)
+	for hash := range s.classes {
+		if s.gone.has(hash) {
+			other.classes[hash] = &class{hash: hash}
+			delete(s.classes, hash)
+			break
+		}
+	}
+	other.Merge(s)
+	for hash, c := range other.classes {
+		if c.partial != s.gone.has(hash) {
+			t.Errorf("%s: partial %v after a merge", c.shape, c.partial)
+		}
+	}
+}
+
+// TestLongShapes bounds the memory of statements that are long and all different.
+func TestLongShapes(t *testing.T) {
+	s := &Summary{}
+	for i := range 1000 {
+		q := fmt.Appendf(nil, "SELECT c%d %s FROM t", i, strings.Repeat(", some_column", 3000))
+		s.Add(&Event{Time: logStart.Add(time.Duration(i) * time.Second), Query: q, Has: HasTime})
+	}
+	held := 0
+	for _, c := range s.classes {
+		held += len(c.shape) + len(c.sample)
+	}
+	if held > maxText || s.gone.len() == 0 {
+		t.Errorf("%d bytes are held, about %d shapes were folded", held, s.gone.len())
 	}
 }

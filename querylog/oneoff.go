@@ -30,8 +30,8 @@ func (a *analyser) spikes() []spikeGroup {
 	var found []spikeGroup
 	var reads []*class
 	for _, c := range a.classes {
-		if c.follower || c.artefact() {
-			continue
+		if c.follower || c.artefact() || c.partial {
+			continue // what begins where the memory of it begins is no rise
 		}
 		if isRead(c.shape) {
 			reads = append(reads, c)

@@ -49,6 +49,8 @@ type saved struct {
 	Failures *comb.Series   `json:"failures,omitempty"`
 	Restarts []time.Time    `json:"restarts"`
 	Other    folded         `json:"other"`
+	Gone     shapeSet       `json:"gone,omitempty"`
+	Fewer    int            `json:"fewer,omitempty"`
 	Coverage []Coverage     `json:"coverage"`
 }
 
@@ -62,6 +64,7 @@ type savedClass struct {
 	Shape     string            `json:"shape"`
 	Follower  bool              `json:"follower,omitempty"`
 	Admin     bool              `json:"admin,omitempty"`
+	Partial   bool              `json:"partial,omitempty"`
 	N         uint64            `json:"n"`
 	Starts    []byte            `json:"starts"`
 	Timed     uint64            `json:"timed"`
@@ -139,7 +142,7 @@ func (s *Summary) saved(withSamples bool) *saved {
 		Kind: saveKind, Version: saveVersion, Bin: time.Duration(cellUnit), Level: s.level,
 		From: s.from, To: s.to, Timed: s.timed, Fine: s.fine, Coarse: s.coarse,
 		Missed: s.missed, Evicted: s.runs.evicted, Kinds: s.kinds[:], Own: s.own, Throttle: s.throttle,
-		Failures: s.failures, Restarts: s.restarts, Other: s.other, Coverage: s.coverage,
+		Failures: s.failures, Restarts: s.restarts, Other: s.other, Gone: s.gone, Fewer: s.fewer, Coverage: s.coverage,
 	}
 	for i, name := range names {
 		old := s.hosts[name]
@@ -165,7 +168,7 @@ func (s *Summary) saved(withSamples bool) *saved {
 
 func (c *class) saved(ids []hostID, withSamples bool) savedClass {
 	v := savedClass{
-		Hash: c.hash, Shape: c.shape, Follower: c.follower, Admin: c.admin, N: c.n,
+		Hash: c.hash, Shape: c.shape, Follower: c.follower, Admin: c.admin, Partial: c.partial, N: c.n,
 		Timed: c.timed, Duration: c.duration, Longest: c.longest, Buckets: trimZeros(c.buckets[:]),
 		SentKnown: c.sentKnown, SentNone: c.sentNone, Sent: c.sent, Examined: c.examined, Affected: c.affected,
 		Errors: c.errors, System: c.system, Texts: c.texts.list, DBs: c.dbs,
@@ -297,13 +300,14 @@ func Load(r io.Reader) (*Summary, error) {
 // summary checks the JSON form and builds the Summary.
 func (v *saved) summary() (*Summary, error) {
 	if v.Level < 0 || v.Level > 8 || len(v.Hosts) > maxHosts || len(v.Classes) > 2*maxClasses ||
-		len(v.Edges) > 2*maxEdges || len(v.Missing) > 2*maxMissing || len(v.Kinds) > 8 {
+		len(v.Edges) > 2*maxEdges || len(v.Missing) > 2*maxMissing || len(v.Kinds) > 8 ||
+		len(v.Gone) != 0 && len(v.Gone) != 1<<shapeBits/64 || v.Fewer < 0 || maxBursts>>v.Fewer == 0 {
 		return nil, errors.New("a table is too long")
 	}
 	s := &Summary{
 		classes: map[uint64]*class{}, missing: map[uint64]*missing{}, level: v.Level,
 		from: v.From, to: v.To, timed: v.Timed, fine: v.Fine, coarse: v.Coarse,
-		missed: v.Missed, own: v.Own, throttle: v.Throttle, other: v.Other, coverage: v.Coverage,
+		missed: v.Missed, own: v.Own, throttle: v.Throttle, other: v.Other, gone: v.Gone, fewer: v.Fewer, coverage: v.Coverage,
 	}
 	if v.Timed > 0 && (v.From > v.To || v.From < 0 || v.To > maxTime) {
 		return nil, errors.New("times out of order")
@@ -320,6 +324,7 @@ func (v *saved) summary() (*Summary, error) {
 		}
 		s.load[s.hostNumber(h.Name)].n = h.N
 	}
+	loose := 0
 	for i := range v.Classes {
 		c, err := v.Classes[i].class()
 		if err != nil {
@@ -329,6 +334,12 @@ func (v *saved) summary() (*Summary, error) {
 			return nil, errors.New("a class comes twice")
 		}
 		s.classes[c.hash] = c
+		s.text += c.text()
+		s.trimBursts(c)
+		if loose += len(c.starts.list); loose > maxLoose {
+			c.starts.pack(s.level)
+		}
+		v.Classes[i] = savedClass{} // there may be many, and large ones
 	}
 	return s, v.links(s)
 }
@@ -373,7 +384,7 @@ func (v *savedClass) class() (*class, error) {
 	}
 	c := &class{
 		weights: w,
-		hash:    v.Hash, shape: v.Shape, follower: v.Follower, admin: v.Admin, n: v.N, starts: cells{list: list},
+		hash:    v.Hash, shape: v.Shape, follower: v.Follower, admin: v.Admin, partial: v.Partial, n: v.N, starts: cells{list: list},
 		timed: v.Timed, duration: v.Duration, longest: v.Longest,
 		sentKnown: v.SentKnown, sentNone: v.SentNone, sent: v.Sent, examined: v.Examined, affected: v.Affected,
 		errors: v.Errors, system: v.System, texts: kmv{slices.Compact(v.Texts)}, dbs: v.DBs,
@@ -387,6 +398,5 @@ func (v *savedClass) class() (*class, error) {
 			Hosts: b.Hosts.len(), Conns: bits.OnesCount64(b.Conns), hosts: b.Hosts, conns: b.Conns,
 		})
 	}
-	c.trimBursts()
 	return c, nil
 }

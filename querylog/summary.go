@@ -20,6 +20,9 @@ type Summary struct {
 	classes map[uint64]*class
 	recent  [256]*class // the last ones used, by hash
 	other   folded
+	gone    shapeSet // shapes that were folded at some time
+	text    int      // bytes of the shapes and samples of the classes, about
+	fewer   int      // how often the bursts that a class may keep were halved
 
 	hosts map[string]hostID
 	names []string // of the hosts, by number
@@ -51,8 +54,9 @@ type Summary struct {
 // Caps of a Summary.
 const (
 	maxClasses = 8192
-	maxLoose   = 4 << 20 // cells that are not packed, as long as none is
-	maxLate    = 1 << 19 // cells that are not packed, later on
+	maxText    = 16 << 20 // bytes of shapes and samples
+	maxLoose   = 4 << 20  // cells that are not packed, as long as none is
+	maxLate    = 1 << 19  // cells that are not packed, later on
 	maxLevel   = 8
 	maxMissing = 1 << 14
 	maxStarts  = 256 // server starts remembered
@@ -69,9 +73,9 @@ func maxCells(level int) int {
 
 // folded counts what was given up above the caps.
 type folded struct {
-	Classes uint64 // classes folded
-	Events  uint64 // their events
-	Hosts   uint64 // events of clients without a number
+	Events uint64 // of classes that were folded
+	Hosts  uint64 // events of clients without a number
+	Bursts uint64 // bursts beyond those kept
 }
 
 // hostLoad is what one client did.
@@ -153,6 +157,9 @@ func (s *Summary) Add(e *Event) {
 		}
 	}
 	if s.added++; s.added&0xffff == 0 {
+		if e.Has&HasTime != 0 {
+			s.runs.sweep(s, e.Time.UnixNano())
+		}
 		s.bound()
 	}
 }
@@ -236,18 +243,24 @@ func (s *Summary) newClass(e *Event) *class {
 	if s.classes == nil {
 		s.classes = map[uint64]*class{}
 	}
-	if len(s.classes) >= 2*maxClasses {
-		s.foldClasses()
-	}
 	s.lex.FoldDigits = s.fold
 	shape := string(s.lex.AppendShape(nil, e.Query[:min(len(e.Query), 64<<10)]))
-	c := &class{hash: e.Shape, shape: shape, admin: !e.Kind.Ran()}
+	c := &class{hash: e.Shape, shape: shape, admin: !e.Kind.Ran(), partial: s.gone.has(e.Shape)}
+	text := len(shape) + min(len(e.Query), maxSample)
+	if len(s.classes) >= 2*maxClasses || s.text+text > maxText {
+		s.foldClasses()
+	}
+	s.text += text
 	c.follower = c.admin || isFollower(shape)
 	s.classes[e.Shape] = c
 	return c
 }
 
-// foldClasses gives up the rarest classes: by count, then by hash, never by age.
+// text is how many bytes the shape and the sample take.
+func (c *class) text() int { return len(c.shape) + cap(c.sample) }
+
+// foldClasses gives up the rarest classes: by count, then by hash, never by
+// age. At most half of what is allowed is left.
 func (s *Summary) foldClasses() {
 	list := make([]*class, 0, len(s.classes))
 	for _, c := range s.classes {
@@ -256,9 +269,13 @@ func (s *Summary) foldClasses() {
 	slices.SortFunc(list, func(a, b *class) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.hash, b.hash))
 	})
+	keep := 0
+	for s.text = 0; keep < min(len(list), maxClasses) && s.text+list[keep].text() <= maxText/2; keep++ {
+		s.text += list[keep].text()
+	}
 	gone := map[*class]bool{}
-	for _, c := range list[maxClasses:] {
-		s.other.Classes++
+	for _, c := range list[keep:] {
+		s.gone.add(c.hash)
 		s.other.Events += c.n
 		gone[c] = true
 		delete(s.classes, c.hash)
@@ -346,10 +363,16 @@ func (s *Summary) foldMissing() {
 // bound packs the cells when there are many, and coarsens all when there are
 // too many. Whether that happens depends on the data alone, not on their order.
 func (s *Summary) bound() {
-	loose, packed := 0, false
+	loose, packed, bursts := 0, false, 0
+	s.text = 0
 	for _, c := range s.classes {
+		s.text += c.text()
 		loose += len(c.starts.list)
 		packed = packed || len(c.starts.packed) > 0
+		bursts += len(c.bursts)
+	}
+	if bursts > 2*maxAllBursts {
+		s.boundBursts()
 	}
 	if loose <= maxLoose && !packed || loose <= maxLate {
 		return
@@ -384,7 +407,10 @@ func (s *Summary) settle() {
 	s.runs.settle(s)
 	for _, c := range s.classes {
 		c.starts.settle(s.level)
-		c.trimBursts()
+	}
+	s.boundBursts()
+	for _, c := range s.classes {
+		slices.SortFunc(c.bursts, compareBursts)
 	}
 	s.bound()
 	s.limit()
@@ -397,42 +423,72 @@ func (s *Summary) settle() {
 func (s *Summary) Merge(o *Summary) {
 	s.settle()
 	o.settle()
-	ids := make([]hostID, len(o.names))
-	for i, name := range o.names {
-		ids[i] = s.hostNumber(name)
-		s.load[ids[i]].n += o.load[i].n
-	}
+	ids := s.mergeHosts(o)
 	if o.timed > 0 {
 		n := s.timed
 		s.cover(o.from)
 		s.cover(o.to)
 		s.timed = n + o.timed
 	}
+	s.fewer = max(s.fewer, o.fewer)
+	if o.level > s.level {
+		s.level = o.level
+		for _, c := range s.classes {
+			c.starts.coarsen(s.level)
+		}
+	}
+	for hash, c := range s.classes {
+		c.partial = c.partial || o.classes[hash] == nil && o.gone.has(hash)
+	}
+	loose := 0
 	for hash, oc := range o.classes {
 		c, ok := s.classes[hash]
 		if !ok {
 			if s.classes == nil {
 				s.classes = map[uint64]*class{}
 			}
-			c = &class{hash: hash, shape: oc.shape, follower: oc.follower, admin: oc.admin}
+			c = &class{hash: hash, shape: oc.shape, follower: oc.follower, admin: oc.admin, partial: s.gone.has(hash)}
 			s.classes[hash] = c
 		}
 		c.merge(oc, ids)
-	}
-	s.mergeRest(o, ids)
-	raised := o.level > s.level
-	s.level = max(s.level, o.level)
-	for hash, c := range s.classes {
-		if raised || o.classes[hash] != nil {
-			c.starts.coarsen(s.level)
-			c.starts.settle(s.level)
+		s.trimBursts(c)
+		c.starts.settle(s.level)
+		if loose += len(c.starts.list); loose > maxLoose {
+			c.starts.pack(s.level)
 		}
 	}
+	s.gone.merge(o.gone)
+	s.mergeRest(o, ids)
+	s.boundBursts()
 	s.bound()
 	s.limit()
-	if len(s.classes) > 2*maxClasses {
+	if len(s.classes) > 2*maxClasses || s.text > maxText {
 		s.foldClasses()
 	}
+	if len(s.missing) > 2*maxMissing {
+		s.foldMissing()
+	}
+}
+
+// mergeHosts adds the clients of o and returns their numbers in s.
+func (s *Summary) mergeHosts(o *Summary) []hostID {
+	ids := make([]hostID, len(o.names))
+	before := s.other.Hosts
+	for i, name := range o.names {
+		ids[i] = s.hostNumber(name)
+		s.load[ids[i]].n += o.load[i].n
+		if ids[i] == otherHost {
+			before += o.load[i].n
+		}
+	}
+	if int(otherHost) < len(o.load) {
+		for int(otherHost) >= len(s.load) {
+			s.load = append(s.load, hostLoad{})
+		}
+		s.load[otherHost].n += o.load[otherHost].n
+	}
+	s.other.Hosts = before + o.other.Hosts
+	return ids
 }
 
 // mergeRest adds what hangs on no single class.
@@ -443,7 +499,7 @@ func (s *Summary) mergeRest(o *Summary, ids []hostID) {
 		r.starts = slices.Clone(r.starts)
 		s.runs.edges = append(s.runs.edges, r)
 	}
-	s.runs.trimEdges()
+	s.runs.trimEdges(s)
 	s.runs.evicted += o.runs.evicted
 	for text, om := range o.missing {
 		m, ok := s.missing[text]
@@ -470,10 +526,10 @@ func (s *Summary) mergeRest(o *Summary, ids []hostID) {
 	}
 	s.restarts = append(s.restarts, o.restarts...)
 	slices.SortFunc(s.restarts, time.Time.Compare)
+	s.restarts = s.restarts[:min(len(s.restarts), maxStarts)]
 	s.fine, s.coarse = s.fine || o.fine, s.coarse || o.coarse
-	s.other.Classes += o.other.Classes
 	s.other.Events += o.other.Events
-	s.other.Hosts += o.other.Hosts
+	s.other.Bursts += o.other.Bursts
 	s.coverage = append(s.coverage, o.coverage...)
 	slices.SortStableFunc(s.coverage, func(a, b Coverage) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), a.From.Compare(b.From))

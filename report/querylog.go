@@ -185,13 +185,16 @@ func (q *QueryLog) asides() []string {
 	}
 	f := a.Folded
 	if f.Classes > 0 {
-		notes = append(notes, fmt.Sprintf("memory is bounded: %s (%s) were folded into one", Count(f.Classes, "rare shapes"), Count(f.Events, "statements")))
+		notes = append(notes, fmt.Sprintf("memory is bounded: about %s (%s) were folded into one; those that came again are counted from then on", Count(f.Classes, "rare shapes"), Count(f.Events, "statements")))
 	}
 	if f.Hosts > 0 {
 		notes = append(notes, fmt.Sprintf("memory is bounded: %s came from clients beyond those told apart", Count(f.Hosts, "statements")))
 	}
 	if f.Missing > 0 {
 		notes = append(notes, fmt.Sprintf("memory is bounded: %s of texts beyond those followed", Count(f.Missing, "misses")))
+	}
+	if f.Bursts > 0 {
+		notes = append(notes, fmt.Sprintf("memory is bounded: %s of identical statements were not kept, the smaller ones; copies, clients of them and what could be saved are lower bounds", Count(f.Bursts, "bursts")))
 	}
 	if f.Bin > a.Resolution && f.Bin > time.Second {
 		notes = append(notes, "memory is bounded: starts were rounded to "+Dur(f.Bin)+"; herds narrower or faster than that are not seen")
