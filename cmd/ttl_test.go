@@ -119,7 +119,8 @@ func TestTTLBadServers(t *testing.T) {
 		env       map[string]string
 		texts     []string
 	}{
-		{"wrong port", "redis://" + closed, nil, nil, []string{closed, "refused"}},
+		{"wrong port", "redis://" + closed, nil, nil, []string{closed, "refused", "nothing was read, so this is no all-clear"}},
+		{"standard input twice", "-", []string{"-"}, nil, []string{"only once"}},
 		{"no password", "redis://" + locked.Addr, nil, nil, []string{locked.Addr, "password"}},
 		{"wrong password", "", nil, map[string]string{"REDIS_URL": "redis://:" + secret + "@" + locked.Addr}, []string{locked.Addr, "password"}},
 		{"wrong password by REDISCLI_AUTH", "redis://" + locked.Addr, nil, map[string]string{"REDISCLI_AUTH": secret}, []string{locked.Addr, "password"}},

@@ -95,7 +95,7 @@ func readTwice(sources []ttlhist.Source) []string {
 
 // read reads one source: a server, a file, or a saved summary.
 func (r *ttlRun) read(ctx context.Context, s ttlSource, bar *progress) *ttlReading {
-	if s.path != "" && s.path != "-" && r.opts.input != inputKeys {
+	if r.opts.input != inputKeys && isRegular(s.path) {
 		sum, err := loadSummary(s.path)
 		if err == nil {
 			return saved(s, sum)
@@ -195,7 +195,11 @@ func describe(src keySource, about ttlhist.Source, failed error, took time.Durat
 		parts = append(parts, part)
 		c.Read, c.Total, c.Skipped = c.Read+p.Read, c.Total+p.Total, c.Skipped+p.Skipped
 		c.Errors = append(c.Errors, part.Errors...)
-		c.Notes = append(c.Notes, p.Notes...)
+		for _, note := range p.Notes {
+			if !slices.Contains(c.Notes, note) { // several shards have the same to say
+				c.Notes = append(c.Notes, note)
+			}
+		}
 	}
 	if slices.ContainsFunc(parts, func(p ttlhist.Source) bool { return p.Denied > 0 }) {
 		c.Complete = false
@@ -221,10 +225,14 @@ func readText(c report.Coverage, parts []ttlhist.Source, took time.Duration) str
 		text = fmt.Sprintf("%s of %s", report.Int(c.Read), report.Count(max(c.Total, c.Read), "keys"))
 	}
 	text += " read in " + report.Dur(max(took.Round(time.Millisecond), time.Millisecond))
+	skipped := "records not understood"
+	if c.Skipped == 1 {
+		skipped = "record not understood"
+	}
 	for _, x := range []struct {
 		n    uint64
 		what string
-	}{{vanished, "vanished meanwhile"}, {denied, "whose expiry the server does not tell"}, {expired, "expired already"}, {c.Skipped, "records not understood"}} {
+	}{{vanished, "vanished meanwhile"}, {denied, "whose expiry the server does not tell"}, {expired, "expired already"}, {c.Skipped, skipped}} {
 		if x.n > 0 {
 			text += fmt.Sprintf(", %s %s", report.Int(x.n), x.what)
 		}
@@ -274,6 +282,13 @@ func saved(s ttlSource, sum *ttlhist.Summary) *ttlReading {
 		out.coverage = append(out.coverage, c)
 	}
 	return out
+}
+
+// isRegular tells a file that can be read again from a stream, such as the
+// named pipe of <(zcat dump.rdb.gz), of which every byte comes once.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // loadSummary reads a saved summary. The error wraps ttlhist.ErrKind when the

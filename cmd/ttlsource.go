@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,10 @@ func (o *ttlOptions) sources(env Env, args []string) ([]ttlSource, error) {
 		return []ttlSource{{url: defaultRedis}}, nil
 	}
 	var out []ttlSource
-	for _, arg := range args {
+	for i, arg := range args {
+		if arg == "-" && slices.Contains(args[:i], arg) {
+			return nil, errors.New("standard input (-) can be read only once")
+		}
 		s, err := sourceOf(arg)
 		if err != nil {
 			return nil, err

@@ -361,6 +361,8 @@ func (d *Document) verdict() string {
 	switch {
 	case s.Error+s.Warning+s.Note > 0:
 		found = joinCounts(s)
+	case d.Incomplete() && n == 0:
+		return "nothing was read, so this is no all-clear"
 	case d.Incomplete():
 		return "nothing found in what was read; the rest is unread, so this is no all-clear"
 	case n == 0:

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -222,7 +223,7 @@ func (c *memcachedConn) stats(command string) (map[string]string, error) {
 	for len(fields) < maxStats {
 		line, err := c.lines.next()
 		if err != nil {
-			if errors.Is(err, io.EOF) {
+			if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 				err = errors.New("it closes the connection instead of answering")
 			}
 			return nil, err

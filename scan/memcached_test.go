@@ -185,7 +185,7 @@ func TestMemcachedRefuses(t *testing.T) {
 }
 
 // A fakeMemcached answers each command of a connection with the next of its answers for it; the last one is kept.
-// "CLOSE" at the end of an answer closes the connection.
+// "CLOSE" at the end of an answer closes the connection; an answer of "RESET" resets it, as a killed server does.
 type fakeMemcached map[string][]string
 
 func (f fakeMemcached) start(t testing.TB) string {
@@ -218,6 +218,10 @@ func (f fakeMemcached) serve(conn net.Conn) {
 		}
 		answer := answers[min(asked[command], len(answers)-1)]
 		asked[command]++
+		if answer == "RESET" {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			return
+		}
 		text, closes := strings.CutSuffix(answer, "CLOSE")
 		if _, err := io.WriteString(conn, text); err != nil || closes {
 			return
@@ -258,6 +262,7 @@ func TestMemcachedAnswers(t *testing.T) {
 		{"no end, half", []string{metaA}, 1, "it stopped sending its list for 100ms: 1 of about 2 items read", "", nil},
 		{"no answer", []string{""}, 0, "no answer within 100ms", "", nil},
 		{"closed", []string{metaA + "CLOSE"}, 1, "it closed the connection in the middle of its list: 1 of about 2", "", nil},
+		{"killed", []string{"RESET"}, 0, "it closed the connection in the middle of its list: 0 of about 2", "", nil},
 		{"closed in a line", []string{metaA + "key=b exp=180000CLOSE"}, 1, "in the middle of its list: 1 of about 2", "", nil},
 		{"old", []string{"ERROR\r\n"}, 0, "memcached 1.4.31 or newer", "", nil},
 		{"other error", []string{"SERVER_ERROR out of memory\r\n"}, 0, "SERVER_ERROR out of memory", "", nil},
@@ -299,6 +304,7 @@ func TestMemcachedOpenErrors(t *testing.T) {
 		{"other", "memcached://" + fake("220 mail ESMTP\r\n"), `not memcached: it answers "220 mail ESMTP"`},
 		{"silent", "memcached://" + fake(""), "no answer within 100ms"},
 		{"closes", "memcached://" + fake("CLOSE"), "closes the connection"},
+		{"resets", "memcached://" + fake("RESET"), "closes the connection"},
 		{"endless", "memcached://" + fake(endlessStats()), "does not end"},
 		{"no such socket", "memcached:///no/such/socket", "no such file"},
 		{"other scheme", "redis://localhost", "does not begin with memcached://"},

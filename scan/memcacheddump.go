@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -120,7 +121,7 @@ func (m *Memcached) dumpEnd(err error) error {
 		return nil
 	case silent && listed > 0:
 		return fmt.Errorf("it stopped sending its list for %v: %d of about %d items read", m.opts.Timeout, listed, m.coverage.Total)
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return fmt.Errorf("it closed the connection in the middle of its list: %d of about %d items read", listed, m.coverage.Total)
 	}
 	return err

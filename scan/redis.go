@@ -165,14 +165,16 @@ func (r *Redis) follow(ctx context.Context, s *sweep, yield func(*Key) error) er
 	if err := r.refresh(ctx); err != nil {
 		return nil // the coverage of the shards tells already
 	}
-	note := ""
-	if n := movedSlots(before, r.shards); n > 0 {
-		note = fmt.Sprintf("%d of %d slots changed their shard during the scan: keys of these may be missing or counted twice", n, clusterSlots)
+	var notes []string
+	moved, promoted := changes(before, r.shards)
+	if moved > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d slots changed their shard during the scan: keys of these may be missing or counted twice", moved, clusterSlots))
+	}
+	if promoted > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d shards changed their primary during the scan (a failover): the last writes before it may be missing", promoted, len(before)))
 	}
 	for _, p := range s.parts {
-		if note != "" {
-			p.cov.Notes = append(p.cov.Notes, note)
-		}
+		p.cov.Notes = append(p.cov.Notes, notes...)
 		if err := r.followPart(ctx, p, yield); err != nil {
 			return err
 		}
@@ -185,7 +187,7 @@ func (r *Redis) followPart(ctx context.Context, p *part, yield func(*Key) error)
 	if len(p.moved) == 0 {
 		return nil
 	}
-	p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("%d keys moved to another shard while they were read", len(p.moved)))
+	p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("%s: %d keys moved to another shard while they were read", p.cov.Name, len(p.moved)))
 	expires, err := r.Reread(ctx, p.moved)
 	if err != nil {
 		p.err = errors.Join(p.err, fmt.Errorf("keys that moved to another shard: %w", err))

@@ -184,21 +184,26 @@ func (s *shard) holds(slot int) bool {
 	return slices.ContainsFunc(s.slots, func(r slotRange) bool { return r.from <= slot && slot <= r.to })
 }
 
-// movedSlots counts the slots that changed their shard between two looks.
-func movedSlots(before, after []*shard) int {
-	owner := func(shards []*shard, slot int) string {
-		for _, s := range shards {
-			if s.holds(slot) {
-				return s.primary
-			}
+// changes compares two looks at a cluster: how many slots are with another shard now, and how many shards have
+// another primary, which was one of their replicas before.
+func changes(before, after []*shard) (moved, promoted int) {
+	owner := func(shards []*shard, slot int) *shard {
+		i := slices.IndexFunc(shards, func(s *shard) bool { return s.holds(slot) })
+		if i < 0 {
+			return &shard{}
 		}
-		return ""
+		return shards[i]
 	}
-	moved := 0
+	failedOver := make(map[*shard]bool)
 	for slot := range clusterSlots {
-		if owner(before, slot) != owner(after, slot) {
+		was, is := owner(before, slot), owner(after, slot)
+		switch {
+		case was.primary == is.primary:
+		case slices.Contains(was.candidates, is.primary):
+			failedOver[was] = true
+		default:
 			moved++
 		}
 	}
-	return moved
+	return moved, len(failedOver)
 }

@@ -152,8 +152,8 @@ func TestClusterServerDiesDuringScan(t *testing.T) {
 		}
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), c.Primaries[2].Addr) {
-		t.Errorf("error %v does not name the lost server", err)
+	if err == nil || !strings.Contains(err.Error(), c.Primaries[2].Addr) || !strings.Contains(err.Error(), "ended after ") {
+		t.Errorf("error %v does not name the lost server and how much of it was read", err)
 	}
 	for _, part := range r.Coverage() {
 		lost := part.Name == c.Primaries[2].Addr
@@ -238,6 +238,11 @@ func TestClusterFailover(t *testing.T) {
 	})
 	if err != nil || len(seen) != len(want) || n != len(want) {
 		t.Errorf("%d keys, %d different, want %d; error %v", n, len(seen), len(want), err)
+	}
+	for _, part := range r.Coverage() {
+		if text := strings.Join(part.Notes, " "); !strings.Contains(text, "changed their primary") || strings.Contains(text, "slots changed") {
+			t.Errorf("notes on %s: %q", part.Name, text)
+		}
 	}
 	if got, err := read(t, r); err != nil || len(got) != len(want) {
 		t.Errorf("after the failover: %d keys, %v", len(got), err)

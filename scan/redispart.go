@@ -75,10 +75,11 @@ func (p *part) duplicate(g *page, name []byte) bool {
 func (p *part) walk(ctx context.Context, out chan<- *page) error {
 	before, err := p.node.size(ctx, p.db)
 	if err != nil {
-		if _, ok := commandError(p.node.name, "dbsize", err); !ok {
+		missing, ok := commandError(p.node.name, "dbsize", err)
+		if !ok {
 			return err
 		}
-		p.cov.Notes = append(p.cov.Notes, "the number of keys is unknown: "+err.Error())
+		p.cov.Notes = append(p.cov.Notes, "the number of keys is unknown: "+missing.Error())
 	}
 	p.cov.Total = before
 	method, notes, err := p.node.chooseExpiry(ctx)
@@ -183,13 +184,21 @@ func (p *part) lose(n int) {
 		return
 	}
 	p.cov.Vanished += uint64(n)
-	p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("%d keys belong to another shard, which was not read", n))
+	p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("%s: %d keys belong to another shard, which was not read", p.cov.Name, n))
+}
+
+// endedBy is the error that ended the walk, and where.
+func (p *part) endedBy() error {
+	if p.cov.Read == 0 || errors.Is(p.err, context.Canceled) {
+		return p.err
+	}
+	return fmt.Errorf("ended after %d of about %d keys: %w", p.cov.Read, p.cov.Total, p.err)
 }
 
 // close completes the account after the walk.
 func (p *part) close(ctx context.Context) {
 	if p.err != nil {
-		p.cov.Errors = append(p.cov.Errors, p.err)
+		p.cov.Errors = append(p.cov.Errors, p.endedBy())
 	}
 	if p.node == nil {
 		return
@@ -198,7 +207,7 @@ func (p *part) close(ctx context.Context) {
 		p.cov.Notes = append(p.cov.Notes, p.node.only)
 	}
 	if text := p.refusal.Load(); text != nil {
-		p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("the expiry of %d keys was refused, first: %s", p.cov.Denied, *text))
+		p.cov.Notes = append(p.cov.Notes, fmt.Sprintf("%s: the expiry of %d keys was refused, first: %s", p.cov.Name, p.cov.Denied, *text))
 	}
 	p.cov.Notes = append(p.cov.Notes, p.fields.notes(p.cov.Sampled < 1)...)
 	if expires := p.node.info.DBs[p.db].Expires; p.node.info.Kind == "keydb" && p.immortal > 0 && expires > p.withTTL() {
