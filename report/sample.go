@@ -20,6 +20,14 @@ func (r *TTL) estimate(n uint64) string {
 	return fmt.Sprintf("≈ %s ± %s", Int(int64(math.Round(float64(n)/f))), Int(int64(math.Ceil(off))))
 }
 
+// estimateKeys writes a number of keys with its unit.
+func (r *TTL) estimateKeys(n uint64) string {
+	if n == 1 && !r.sampled() {
+		return "1 key"
+	}
+	return r.estimate(n) + " keys"
+}
+
 // sampleNotes say what a sample can and can't show.
 func (r *TTL) sampleNotes() []string {
 	if !r.sampled() {

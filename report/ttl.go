@@ -340,7 +340,11 @@ func (r *TTL) herdLines(f *ttlhist.Finding, h *ttlhist.Herd, clock Clock) []stri
 	if h.NextIn > 0 {
 		next += " in " + Dur(h.NextIn.Round(time.Second))
 	}
-	next += fmt.Sprintf(", at %s; busiest second %s keys.", clock.Time(h.Next.From), r.estimate(h.Busiest))
+	next += fmt.Sprintf(", at %s; busiest second %s", clock.Time(h.Next.From), r.estimateKeys(h.Next.Busiest))
+	if h.Busiest > h.Next.Busiest {
+		next += fmt.Sprintf(" (of the largest tooth: %s, at %s)", r.estimateKeys(h.Busiest), clock.Time(h.BusiestAt))
+	}
+	next += "."
 	lines = append(lines, next)
 	if !h.BornFrom.IsZero() {
 		lines = append(lines, fmt.Sprintf("Born: %s keys were all written within %s at %s with a TTL of %s s (told by the %s).",

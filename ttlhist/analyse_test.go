@@ -432,3 +432,29 @@ func TestOriginalTTLsWithJitter(t *testing.T) {
 		})
 	}
 }
+
+// A herd across patterns with several teeth says of each number what it counts: keys and patterns of the largest tooth.
+func TestCrossHerdOfSeveralTeeth(t *testing.T) {
+	var s Summary
+	s.Begin(Source{Kind: "redis", Now: time.UnixMilli(testNow), Resolution: time.Millisecond})
+	add := func(at int64, n int, patterns ...string) {
+		for _, p := range patterns {
+			for i := range n {
+				s.Add(&scan.Key{Name: fmt.Appendf(nil, "%s:%d", p, i), ExpireMS: testNow + at + int64(i)})
+			}
+		}
+	}
+	add(1_800_000, 60, "a", "b", "c")
+	add(3_600_000, 100, "x", "y")
+	for _, f := range findings(Analyse(&s, Options{}), "HS401") {
+		if len(f.Patterns) < 2 || len(f.Herd.Teeth) < 2 {
+			continue
+		}
+		const want = "200 keys of 2 patterns expire within 1 s: they were written together, as after a deploy, a flush or a warm-up. There are 2 such teeth, of 5 patterns in all."
+		if f.Why != want {
+			t.Errorf("%q, want %q", f.Why, want)
+		}
+		return
+	}
+	t.Error("no herd across patterns with two teeth")
+}

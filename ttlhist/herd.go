@@ -299,7 +299,11 @@ func (a *analyser) crossHerd(u *Group, belongs func(*Group) bool) {
 		Confidence: herdConfidence(h),
 		Refutes:    "a second look some TTLs later that finds these keys spread out, or no rise of the cache's misses at the tooth",
 	}
-	f.Why = fmt.Sprintf("%s keys of %d patterns expire within %s: they were written together, as after a deploy, a flush or a warm-up.", thousands(h.Largest.Keys), len(patterns), span(h.Largest))
+	f.Why = fmt.Sprintf("%s keys of %d patterns expire within %s: they were written together, as after a deploy, a flush or a warm-up.",
+		thousands(h.Largest.Keys), len(a.parts(h.Largest, belongs)), span(h.Largest))
+	if len(teeth) > 1 {
+		f.Why += fmt.Sprintf(" There are %d such teeth, of %d patterns in all.", len(teeth), len(patterns))
+	}
 	_, f.Fix = a.herdWords(&g, h)
 	f.Facts = a.herdFacts(&g, h)
 	a.found(f)

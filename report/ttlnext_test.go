@@ -1,0 +1,28 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/herdscan/herdscan/ttlhist"
+)
+
+// The next tooth is described by its own busiest second, not by that of a larger one that comes later.
+func TestHerdLinesTellTeethApart(t *testing.T) {
+	at := time.Date(2026, 11, 3, 14, 0, 0, 0, time.UTC)
+	next := ttlhist.Tooth{From: at, To: at.Add(59 * time.Second), Keys: 600, Busiest: 1}
+	h := ttlhist.Herd{Next: next, NextIn: time.Minute, Largest: next, Busiest: 1, BusiestAt: at}
+	lines := func(h *ttlhist.Herd) string {
+		r := &TTL{Analysis: &ttlhist.Analysis{Sampled: 1}}
+		return strings.Join(r.herdLines(&ttlhist.Finding{Herd: h}, h, Clock{}), "\n")
+	}
+	if got := lines(&h); !strings.Contains(got, "busiest second 1 key.") {
+		t.Errorf("one tooth: %s", got)
+	}
+	h.Largest = ttlhist.Tooth{From: at.Add(time.Hour), To: at.Add(time.Hour), Keys: 120, Busiest: 120}
+	h.Busiest, h.BusiestAt = 120, h.Largest.From
+	if got := lines(&h); !strings.Contains(got, "busiest second 1 key (of the largest tooth: 120 keys, at 2026-11-03T15:00:00Z).") {
+		t.Errorf("a larger one later: %s", got)
+	}
+}
