@@ -111,6 +111,33 @@ func (cs *cells) all() iter.Seq[cell] {
 	}
 }
 
+// renumbered gives the cells in their order with other numbers of the clients.
+func (cs *cells) renumbered(ids []hostID) iter.Seq[cell] {
+	return func(yield func(cell) bool) {
+		var late []cell // of one bin
+		flush := func() bool {
+			slices.Sort(late)
+			for _, c := range join(nil, late) {
+				if !yield(c) {
+					return false
+				}
+			}
+			late = late[:0]
+			return true
+		}
+		for c := range cs.all() {
+			if len(late) > 0 && late[0]>>cellBin != c>>cellBin && !flush() {
+				return
+			}
+			if h := c.host(); int(h) < len(ids) {
+				c = c.withHost(ids[h])
+			}
+			late = append(late, c)
+		}
+		flush()
+	}
+}
+
 // in returns the cells of a span in Unix nanoseconds, to excluded.
 func (cs *cells) in(from, to int64) []cell {
 	list := cs.list

@@ -1,6 +1,7 @@
 package querylog
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -130,5 +131,114 @@ func TestClientsOfBursts(t *testing.T) {
 	f := rules["HS501 update"]
 	if f.Severity != rule.Note || !strings.Contains(f.Reason, "nothing tells") {
 		t.Errorf("the batch of nobody knows whom: %v %q", f.Severity, f.Reason)
+	}
+}
+
+// TestMergeLevels merges parts whose starts are rounded differently, packed or
+// not, saved or not: the whole is what it would be had all been rounded at once.
+func TestMergeLevels(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		top := 0
+		var all []Event
+		part := func(k int) func() *Summary {
+			level := rapid.IntRange(0, 4).Draw(t, "level")
+			top = max(top, level)
+			packed, saved := rapid.Bool().Draw(t, "packed"), rapid.Bool().Draw(t, "saved")
+			r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), uint64(k)))
+			var events []Event
+			for range rapid.IntRange(0, 400).Draw(t, "events") {
+				events = append(events, Event{
+					Time: logStart.Add(time.Duration(r.IntN(200_000)) * time.Millisecond), Has: HasTime | HasThread, ThreadID: uint64(r.IntN(5)),
+					Query: fmt.Appendf(nil, "select a%d from t where id = %d", r.IntN(3), r.IntN(4000)), Host: fmt.Sprint("web-", r.IntN(6)),
+				})
+			}
+			all = append(all, events...)
+			return func() *Summary {
+				s := summaryOf(events, level)
+				for _, c := range s.classes {
+					if packed {
+						c.starts.pack(level)
+					}
+				}
+				if !saved {
+					return s
+				}
+				var b bytes.Buffer
+				if err := s.Save(&b, true); err != nil {
+					t.Fatal(err)
+				}
+				l, err := Load(&b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return l
+			}
+		}
+		parts := []func() *Summary{part(0), part(1), part(2)}
+		sum := func(list ...*Summary) *Summary {
+			s := &Summary{}
+			for _, x := range list {
+				s.Merge(x)
+			}
+			return s
+		}
+		p := rapid.Permutation(parts).Draw(t, "order")
+		left, right := sum(sum(p[0](), p[1]()), p[2]()), sum(p[0](), sum(p[1](), p[2]()))
+		if d := cmp.Diff(string(saveBytes(t, left)), string(saveBytes(t, right))); d != "" {
+			t.Fatalf("(a+b)+c is not a+(b+c): %s", d)
+		}
+		whole := summaryOf(all, top)
+		if left.level != top || len(left.classes) != len(whole.classes) {
+			t.Fatalf("level %d of %d, %d classes of %d", left.level, top, len(left.classes), len(whole.classes))
+		}
+		for hash, c := range whole.classes {
+			_, ids := left.saved()
+			_, wids := whole.saved()
+			got, want := slices.Collect(left.classes[hash].starts.renumbered(ids)), slices.Collect(c.starts.renumbered(wids))
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("%s: %s", c.shape, d)
+			}
+		}
+	})
+}
+
+// summaryOf counts events and rounds their starts.
+func summaryOf(events []Event, level int) *Summary {
+	s := &Summary{fine: true}
+	for _, e := range events {
+		s.Add(&e)
+	}
+	s.level = level
+	s.settle()
+	return s
+}
+
+// TestManyClients merges parts with more clients than are told apart.
+func TestManyClients(t *testing.T) {
+	part := func(from, to int) *Summary {
+		s := &Summary{}
+		for i := from; i < to; i++ {
+			for range 2 {
+				s.Add(&Event{Time: logStart.Add(time.Duration(i) * time.Second), Has: HasTime, Query: []byte("select a from t"), Host: fmt.Sprint("h", i)})
+			}
+		}
+		return s
+	}
+	const clients = maxHosts + 1000
+	whole, merged := part(0, clients), part(0, clients/2)
+	merged.Merge(part(clients/2, clients))
+	merged.Merge(part(clients/2, clients/2+1)) // a client that is known
+	for name, s := range map[string]*Summary{"whole": whole, "merged": merged} {
+		var n uint64
+		for _, l := range s.load {
+			n += l.n
+		}
+		want := uint64(2 * clients)
+		if name == "merged" {
+			want += 2
+		}
+		if n != want || s.other.Hosts != 2000 {
+			t.Errorf("%s: %d statements of clients, want %d; %d of those without a number, want 2000", name, n, want, s.other.Hosts)
+		}
 	}
 }

@@ -1,13 +1,18 @@
 package querylog
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"math/bits"
 	"slices"
 	"time"
@@ -26,7 +31,8 @@ const (
 // ErrNotSummary says that a file is no saved Summary of query logs.
 var ErrNotSummary = errors.New("no saved summary of query logs")
 
-// saved is the JSON form of a Summary.
+// saved is the JSON form of a Summary. Its last member is "classes", a list of
+// savedClass, which is written and read one by one: it may be large.
 type saved struct {
 	Kind     string         `json:"kind"`
 	Version  int            `json:"version"`
@@ -38,7 +44,6 @@ type saved struct {
 	Fine     bool           `json:"fine"`
 	Coarse   bool           `json:"coarse"`
 	Hosts    []savedHost    `json:"hosts"`
-	Classes  []savedClass   `json:"classes"`
 	Edges    []savedEdge    `json:"edges"`
 	Missing  []savedMissing `json:"missing"`
 	Missed   uint64         `json:"missed"`
@@ -127,18 +132,65 @@ func (s *Summary) Save(w io.Writer, withSamples bool) error {
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(z).Encode(s.saved(withSamples)); err != nil {
+	if err := s.write(z, withSamples); err != nil {
 		return fmt.Errorf("saving query log summary: %w", err)
 	}
 	return z.Close()
 }
 
-// saved builds the JSON form, in an order that does not depend on that of the events.
-func (s *Summary) saved(withSamples bool) *saved {
+// write writes the JSON form.
+func (s *Summary) write(w io.Writer, withSamples bool) error {
+	v, ids := s.saved()
+	head, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(bytes.TrimSuffix(head, []byte("}")), `,"classes":[`...)); err != nil {
+		return err
+	}
+	for i, hash := range slices.Sorted(maps.Keys(s.classes)) {
+		if i > 0 {
+			if _, err := io.WriteString(w, ","); err != nil {
+				return err
+			}
+		}
+		if err := s.classes[hash].write(w, ids, withSamples); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(w, "]}\n")
+	return err
+}
+
+// write writes the JSON form of a class. The starts go where they were left
+// out, as they may be many: no string holds the quotes that mark the place.
+func (c *class) write(w io.Writer, ids []hostID, withSamples bool) error {
+	text, err := json.Marshal(c.saved(ids, withSamples))
+	if err != nil {
+		return err
+	}
+	before, after, _ := bytes.Cut(text, []byte(`"starts":null`))
+	if _, err := w.Write(slices.Concat(before, []byte(`"starts":"`))); err != nil {
+		return err
+	}
+	b := base64.NewEncoder(base64.StdEncoding, w)
+	if err := packCells(b, c.starts.renumbered(ids)); err != nil {
+		return err
+	}
+	if err := b.Close(); err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte(`"`), after...))
+	return err
+}
+
+// saved builds the JSON form but for the classes, in an order that does not
+// depend on that of the events, and the numbers of the clients in it.
+func (s *Summary) saved() (v *saved, ids []hostID) {
 	names := slices.Clone(s.names)
 	slices.Sort(names)
-	ids := make([]hostID, len(names)) // old number to new
-	v := &saved{
+	ids = make([]hostID, len(names)) // old number to new
+	v = &saved{
 		Kind: saveKind, Version: saveVersion, Bin: time.Duration(cellUnit), Level: s.level,
 		From: s.from, To: s.to, Timed: s.timed, Fine: s.fine, Coarse: s.coarse,
 		Missed: s.missed, Evicted: s.runs.evicted, Kinds: s.kinds[:], Own: s.own, Throttle: s.throttle,
@@ -149,10 +201,6 @@ func (s *Summary) saved(withSamples bool) *saved {
 		ids[old] = hostID(i)
 		v.Hosts = append(v.Hosts, savedHost{name, s.load[old].n})
 	}
-	for _, c := range s.classes {
-		v.Classes = append(v.Classes, c.saved(ids, withSamples))
-	}
-	slices.SortFunc(v.Classes, func(a, b savedClass) int { return cmp.Compare(a.Hash, b.Hash) })
 	for _, r := range s.runs.joined(s.gap()) {
 		v.Edges = append(v.Edges, savedEdge{
 			Text: r.text, Class: r.class.hash, First: r.first, Last: r.last, End: r.end, N: r.n,
@@ -163,9 +211,10 @@ func (s *Summary) saved(withSamples bool) *saved {
 		v.Missing = append(v.Missing, savedMissing{t, m.class.hash, m.n, m.first, m.last, m.windows})
 	}
 	slices.SortFunc(v.Missing, func(a, b savedMissing) int { return cmp.Compare(a.Text, b.Text) })
-	return v
+	return v, ids
 }
 
+// saved builds the JSON form of a class but for its starts.
 func (c *class) saved(ids []hostID, withSamples bool) savedClass {
 	v := savedClass{
 		Hash: c.hash, Shape: c.shape, Follower: c.follower, Admin: c.admin, Partial: c.partial, N: c.n,
@@ -174,16 +223,6 @@ func (c *class) saved(ids []hostID, withSamples bool) savedClass {
 		Errors: c.errors, System: c.system, Texts: c.texts.list, DBs: c.dbs,
 		WeightBin: time.Duration(c.weights.width), Weights: c.weights.saved(),
 	}
-	var starts cells
-	for x := range c.starts.all() {
-		h := x.host()
-		if int(h) < len(ids) {
-			h = ids[h]
-		}
-		starts.list = append(starts.list, x.withHost(h))
-	}
-	starts.compact()
-	v.Starts = packCells(starts.list)
 	for _, b := range c.bursts {
 		v.Bursts = append(v.Bursts, savedBurst{b.Text, b.Start.UnixNano(), b.Span, b.Count, b.Peak, b.Second, b.conns, b.hosts.translate(ids)})
 	}
@@ -201,39 +240,54 @@ func trimZeros(b []uint64) []uint64 {
 	return b[:n]
 }
 
-// packCells writes the steps between the keys of cells, and what they hold, as varints.
-func packCells(list []cell) []byte {
-	var out []byte
+// packCells writes cells in few bytes.
+func packCells(w io.Writer, list iter.Seq[cell]) error {
+	out := bufio.NewWriter(w)
 	var last uint64
-	for _, c := range list {
-		out = binary.AppendUvarint(out, c.key()-last)
-		out = binary.AppendUvarint(out, uint64(c&cellLow))
+	for c := range list {
+		b := binary.AppendUvarint(out.AvailableBuffer(), c.key()-last)
+		if _, err := out.Write(binary.AppendUvarint(b, uint64(c&cellLow))); err != nil {
+			return err
+		}
 		last = c.key()
 	}
-	return out
+	return out.Flush()
 }
 
-func unpackCells(b []byte) ([]cell, error) {
-	var out []cell
+// unpackCells reads cells that packCells wrote and rounds them to a level.
+func unpackCells(b []byte, level int) (cs cells, err error) {
+	p := packer{level: level}
+	pack := len(b) > maxSavedLoose
 	var last uint64
 	for len(b) > 0 {
 		step, n := binary.Uvarint(b)
 		if n <= 0 {
-			return nil, errCells
+			return cs, errCells
 		}
 		count, m := binary.Uvarint(b[n:])
 		if m <= 0 || count&cellMaxN == 0 || count > cellLow {
-			return nil, errCells
+			return cs, errCells
 		}
 		b = b[n+m:]
 		if last+step < last || last+step >= 1<<(64-cellHost) {
-			return nil, errCells
+			return cs, errCells
 		}
 		last += step
-		out = append(out, cell(last<<cellHost|count))
+		if c := cell(last<<cellHost | count); pack {
+			p.add(c.rounded(level))
+		} else {
+			cs.list = append(cs.list, c)
+		}
 	}
-	return out, nil
+	if pack {
+		cs.packed = p.finish()
+	}
+	cs.round(level)
+	return cs, nil
 }
+
+// maxSavedLoose is from how many bytes of starts on a class is not unpacked.
+const maxSavedLoose = 1 << 18
 
 var errCells = errors.New("malformed counts")
 
@@ -277,29 +331,110 @@ func Load(r io.Reader) (*Summary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
 	}
-	// Decoding as it comes refuses a log at its first byte, whatever its size.
-	var v saved
-	if err := json.NewDecoder(io.LimitReader(z, maxSaved)).Decode(&v); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
+	s, err := load(json.NewDecoder(io.LimitReader(z, maxSaved)))
+	var other errOther
+	if err != nil && !errors.Is(err, ErrNotSummary) && !errors.As(err, &other) {
+		err = fmt.Errorf("%w: %w", ErrNotSummary, err)
 	}
-	switch {
-	case v.Kind != saveKind:
-		return nil, ErrNotSummary
-	case v.Version != saveVersion:
-		return nil, fmt.Errorf("summary of version %d: this herdscan reads version %d", v.Version, saveVersion)
-	case v.Bin != time.Duration(cellUnit):
-		return nil, fmt.Errorf("summary with bins of %v: this herdscan reads bins of %v", v.Bin, time.Duration(cellUnit))
-	}
-	s, err := v.summary()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotSummary, err)
+		return nil, err
 	}
 	return s, nil
 }
 
+// errOther says that a summary is of another version or bin.
+type errOther string
+
+func (e errOther) Error() string { return string(e) }
+
+// load reads the JSON form member by member. A log is refused at its first
+// byte, whatever its size.
+func load(d *json.Decoder) (*Summary, error) {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, ErrNotSummary
+	}
+	var v saved
+	var classes []*class
+	rest := map[string]json.RawMessage{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if name, _ := t.(string); name != "classes" {
+			var raw json.RawMessage
+			if err := d.Decode(&raw); err != nil {
+				return nil, err
+			}
+			rest[name] = raw
+			continue
+		}
+		if err := v.take(rest); err != nil {
+			return nil, err
+		}
+		if classes, err = loadClasses(d, v.Level, classes); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if err := v.take(rest); err != nil {
+		return nil, err
+	}
+	return v.summary(classes)
+}
+
+// take reads what came of the members but for the classes, and checks it.
+func (v *saved) take(rest map[string]json.RawMessage) error {
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return err
+	}
+	clear(rest)
+	switch {
+	case v.Kind != saveKind:
+		return ErrNotSummary
+	case v.Version != saveVersion:
+		return errOther(fmt.Sprintf("summary of version %d: this herdscan reads version %d", v.Version, saveVersion))
+	case v.Bin != time.Duration(cellUnit):
+		return errOther(fmt.Sprintf("summary with bins of %v: this herdscan reads bins of %v", v.Bin, time.Duration(cellUnit)))
+	case v.Level < 0 || v.Level > maxLevel:
+		return errors.New("an impossible level")
+	}
+	return nil
+}
+
+// loadClasses reads the list of classes, which may be null.
+func loadClasses(d *json.Decoder, level int, list []*class) ([]*class, error) {
+	if t, err := d.Token(); err != nil || t == nil {
+		return list, err
+	} else if t != json.Delim('[') {
+		return nil, errors.New("malformed classes")
+	}
+	for d.More() {
+		var v savedClass
+		if err := d.Decode(&v); err != nil {
+			return nil, err
+		}
+		c, err := v.class(level)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, c); len(list) > 2*maxClasses {
+			return nil, errors.New("a table is too long")
+		}
+	}
+	_, err := d.Token()
+	return list, err
+}
+
 // summary checks the JSON form and builds the Summary.
-func (v *saved) summary() (*Summary, error) {
-	if v.Level < 0 || v.Level > 8 || len(v.Hosts) > maxHosts || len(v.Classes) > 2*maxClasses ||
+func (v *saved) summary(classes []*class) (*Summary, error) {
+	if len(v.Hosts) > maxHosts ||
 		len(v.Edges) > 2*maxEdges || len(v.Missing) > 2*maxMissing || len(v.Kinds) > 8 ||
 		len(v.Gone) != 0 && len(v.Gone) != 1<<shapeBits/64 || v.Fewer < 0 || maxBursts>>v.Fewer == 0 {
 		return nil, errors.New("a table is too long")
@@ -324,22 +459,13 @@ func (v *saved) summary() (*Summary, error) {
 		}
 		s.load[s.hostNumber(h.Name)].n = h.N
 	}
-	loose := 0
-	for i := range v.Classes {
-		c, err := v.Classes[i].class()
-		if err != nil {
-			return nil, err
-		}
+	for _, c := range classes {
 		if s.classes[c.hash] != nil {
 			return nil, errors.New("a class comes twice")
 		}
 		s.classes[c.hash] = c
 		s.text += c.text()
 		s.trimBursts(c)
-		if loose += len(c.starts.list); loose > maxLoose {
-			c.starts.pack(s.level)
-		}
-		v.Classes[i] = savedClass{} // there may be many, and large ones
 	}
 	return s, v.links(s)
 }
@@ -370,8 +496,8 @@ func (v *saved) links(s *Summary) error {
 	return nil
 }
 
-func (v *savedClass) class() (*class, error) {
-	list, err := unpackCells(v.Starts)
+func (v *savedClass) class(level int) (*class, error) {
+	starts, err := unpackCells(v.Starts, level)
 	if err != nil {
 		return nil, err
 	}
@@ -384,13 +510,12 @@ func (v *savedClass) class() (*class, error) {
 	}
 	c := &class{
 		weights: w,
-		hash:    v.Hash, shape: v.Shape, follower: v.Follower, admin: v.Admin, partial: v.Partial, n: v.N, starts: cells{list: list},
+		hash:    v.Hash, shape: v.Shape, follower: v.Follower, admin: v.Admin, partial: v.Partial, n: v.N, starts: starts,
 		timed: v.Timed, duration: v.Duration, longest: v.Longest,
 		sentKnown: v.SentKnown, sentNone: v.SentNone, sent: v.Sent, examined: v.Examined, affected: v.Affected,
 		errors: v.Errors, system: v.System, texts: kmv{slices.Compact(v.Texts)}, dbs: v.DBs,
 		sample: v.Sample, sampleText: v.SampleKey,
 	}
-	c.starts.compact()
 	copy(c.buckets[:], v.Buckets)
 	for _, b := range v.Bursts {
 		c.bursts = append(c.bursts, Burst{

@@ -282,7 +282,10 @@ func (s *Summary) foldClasses() {
 	}
 	for i := range s.runs.heads {
 		if gone[s.runs.heads[i].class] {
-			s.runs.heads[i].n = 0
+			s.runs.heads[i] = runHead{}
+		}
+		if gone[s.runs.slots[i].class] {
+			s.runs.slots[i] = run{}
 		}
 	}
 	s.runs.edges = slices.DeleteFunc(s.runs.edges, func(r run) bool { return gone[r.class] })

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,10 +64,11 @@ func view(s *Summary) string {
 	s.settle()
 	var b strings.Builder
 	fmt.Fprintln(&b, s.from, s.to, s.timed, s.kinds, s.fine, s.coarse)
-	v := s.saved(true)
-	for _, c := range v.Classes {
+	v, ids := s.saved()
+	for _, hash := range slices.Sorted(maps.Keys(s.classes)) {
+		c := s.classes[hash].saved(ids, true)
 		c.Bursts = nil
-		fmt.Fprintf(&b, "%+v\n", c)
+		fmt.Fprintf(&b, "%+v %v\n", c, slices.Collect(s.classes[hash].starts.renumbered(ids)))
 	}
 	for _, m := range v.Missing {
 		m.Seen = 0
