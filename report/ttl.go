@@ -211,10 +211,11 @@ func (r *TTL) row(g *ttlhist.Group) []string {
 		}
 	}
 	if g.WithTTL > 0 {
-		busiest := r.estimate(g.Busiest) + " keys"
-		if g.Busiest == 1 && !r.sampled() {
-			busiest = "1 key"
+		seconds := secondsOf(g.Teeth...)
+		if seconds == 0 {
+			seconds = (g.MaxLeft - g.MinLeft).Seconds()
 		}
+		busiest := r.estimateBusiest(g.Busiest, seconds)
 		if g.BusiestEstimate && !r.sampled() {
 			busiest = "≈ " + busiest
 		}
@@ -340,9 +341,9 @@ func (r *TTL) herdLines(f *ttlhist.Finding, h *ttlhist.Herd, clock Clock) []stri
 	if h.NextIn > 0 {
 		next += " in " + Dur(h.NextIn.Round(time.Second))
 	}
-	next += fmt.Sprintf(", at %s; busiest second %s", clock.Time(h.Next.From), r.estimateKeys(h.Next.Busiest))
+	next += fmt.Sprintf(", at %s; busiest second %s", clock.Time(h.Next.From), r.estimateBusiest(h.Next.Busiest, secondsOf(h.Next)))
 	if h.Busiest > h.Next.Busiest {
-		next += fmt.Sprintf(" (of the largest tooth: %s, at %s)", r.estimateKeys(h.Busiest), clock.Time(h.BusiestAt))
+		next += fmt.Sprintf(" (of the largest tooth: %s, at %s)", r.estimateBusiest(h.Busiest, secondsOf(h.Teeth...)), clock.Time(h.BusiestAt))
 	}
 	next += "."
 	lines = append(lines, next)

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -24,5 +26,39 @@ func TestHerdLinesTellTeethApart(t *testing.T) {
 	h.Busiest, h.BusiestAt = 120, h.Largest.From
 	if got := lines(&h); !strings.Contains(got, "busiest second 1 key (of the largest tooth: 120 keys, at 2026-11-03T15:00:00Z).") {
 		t.Errorf("a larger one later: %s", got)
+	}
+}
+
+// The interval of a busiest second of a sample holds the true one, though the largest of many counts was picked.
+func TestBusiestSecondOfSample(t *testing.T) {
+	const share, seconds, perSecond, rounds = 0.05, 60, 1000, 400
+	r := &TTL{Analysis: &ttlhist.Analysis{Sampled: share}}
+	random := rand.New(rand.NewPCG(1, 2))
+	inside := 0
+	for range rounds {
+		var most uint64
+		for range seconds {
+			n := uint64(0)
+			for range perSecond {
+				if random.Float64() < share {
+					n++
+				}
+			}
+			most = max(most, n)
+		}
+		var at, off int
+		text := strings.ReplaceAll(r.estimateBusiest(most, seconds), ",", "")
+		if _, err := fmt.Sscanf(text, "≈ %d ± %d keys", &at, &off); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if at-off <= perSecond && perSecond <= at+off {
+			inside++
+		}
+	}
+	if inside < rounds*95/100 {
+		t.Errorf("%d of %d intervals hold the true %d keys", inside, rounds, perSecond)
+	}
+	if got := (&TTL{Analysis: &ttlhist.Analysis{Sampled: 1}}).estimateBusiest(1108, 60); got != "1,108 keys" {
+		t.Errorf("of all keys: %q", got)
 	}
 }
