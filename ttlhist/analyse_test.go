@@ -458,3 +458,21 @@ func TestCrossHerdOfSeveralTeeth(t *testing.T) {
 	}
 	t.Error("no herd across patterns with two teeth")
 }
+
+// TestOriginalTTLsThatDiffer knows TTLs that are no one TTL with a jitter: those of keys that all end on the hour, and
+// one TTL with a few strays.
+func TestOriginalTTLsThatDiffer(t *testing.T) {
+	var hours, strays histogram
+	for i := range int64(23) {
+		hours.add((i+1)*3_600_000+i, 800)
+	}
+	strays.add(600_000, 900)
+	strays.add(601_000, 90)
+	strays.add(86_400_000, 3)
+	if ttl, _, known := originalTTL(&hours); ttl != 0 || !known {
+		t.Errorf("1 to 23 hours: TTL %v, known %v, want none, known", ttl, known)
+	}
+	if ttl, j, known := originalTTL(&strays); ttl != 10*time.Minute || j.Fraction != 0 || !known {
+		t.Errorf("10 minutes with strays: TTL %v, jitter %v, known %v", ttl, j, known)
+	}
+}

@@ -13,8 +13,10 @@ func baseTTL(g *Group, fit comb.BaseFit) BaseTTL {
 	b := BaseTTL{AtLeast: max(g.MaxLeft, 0)}
 	b.Next = comb.NextHuman(b.AtLeast)
 	if g.row != nil {
-		if ttl, jitter, ok := originalTTL(&g.row.originals); ok {
-			b.TTL, b.Jitter, b.From = ttl, jitter, Original
+		if ttl, jitter, known := originalTTL(&g.row.originals); known {
+			if ttl > 0 {
+				b.TTL, b.Jitter, b.From = ttl, jitter, Original
+			}
 			return b
 		}
 		if ttl, ok := pile(&g.row.lives); ok && ttl >= b.AtLeast-time.Second {
@@ -36,9 +38,10 @@ func baseTTL(g *Group, fit comb.BaseFit) BaseTTL {
 }
 
 // originalTTL returns the TTL that the known original ones speak for, and
-// their jitter. They are good to about a second.
-func originalTTL(h *histogram) (ttl time.Duration, j comb.Jitter, ok bool) {
-	const fewest = 3
+// their jitter. They are good to about a second. The TTL is 0 if they are known
+// but too different to be one TTL with a jitter.
+func originalTTL(h *histogram) (ttl time.Duration, j comb.Jitter, known bool) {
+	const fewest, widest = 3, 1.0 // known ones, and the share of the TTL by which a jitter may spread it
 	if h.n < fewest {
 		return 0, j, false
 	}
@@ -46,6 +49,9 @@ func originalTTL(h *histogram) (ttl time.Duration, j comb.Jitter, ok bool) {
 	lo, hi := bins[0].At, bins[len(bins)-1].At
 	least, middle := time.Duration(lo)*time.Millisecond, time.Duration(lo+hi)/2*time.Millisecond
 	spread := time.Duration(hi-lo) * time.Millisecond
+	if spread.Seconds() > widest*middle.Seconds() {
+		return usualOriginal(bins, h.n), j, true
+	}
 	switch narrow := spread <= 2*time.Second; {
 	case !narrow && !isHuman(middle) && isHuman(least): // a random part is only ever added
 		ttl = snap(least)
@@ -61,6 +67,28 @@ func originalTTL(h *histogram) (ttl time.Duration, j comb.Jitter, ok bool) {
 	}
 	ttl = snap(middle)
 	return ttl, comb.Jitter{Fraction: spread.Seconds() / 2 / ttl.Seconds()}, true
+}
+
+// usualOriginal returns the original TTL that nearly all keys have, to a
+// second, or 0 if there is none.
+func usualOriginal(bins []comb.ExpiryBin, n uint64) time.Duration {
+	const nearlyAll, near = 0.9, 1000
+	for i := range bins {
+		var sum uint64
+		most := bins[i]
+		for _, b := range bins[i:] {
+			if b.At > bins[i].At+near {
+				break
+			}
+			if sum += b.Count; b.Count > most.Count {
+				most = b
+			}
+		}
+		if float64(sum) >= nearlyAll*float64(n) {
+			return snap(time.Duration(most.At) * time.Millisecond)
+		}
+	}
+	return 0
 }
 
 // isHuman tells whether a person may have written d.
