@@ -95,6 +95,7 @@ type queryRun struct {
 	zone  *time.Location
 	read  querylog.Options
 	match *regexp.Regexp
+	at    time.Time // zero without --at
 }
 
 func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string) error {
@@ -108,18 +109,42 @@ func runQueryLog(ctx context.Context, env Env, o *querylogOptions, args []string
 	if err != nil {
 		return err
 	}
+	if err := r.checkAt(args); err != nil {
+		return err
+	}
 	defer frugal()()
 	sum, err := r.summary(ctx, args)
 	if err != nil {
 		return err
 	}
-	if o.save != "" {
-		if err := writeFile(o.save, func(w io.Writer) error { return sum.Save(w, o.samples) }); err != nil {
-			return fmt.Errorf("--save %s: %w", o.save, err)
-		}
+	saved, shown := r.save(sum), r.show(ctx, args, sum)
+	if saved != nil {
+		return saved
 	}
+	return shown
+}
+
+// save writes the summary that --save asks for. Its error does not keep the
+// report back, which may have taken hours to read.
+func (r *queryRun) save(sum *querylog.Summary) error {
+	if r.o.save == "" {
+		return nil
+	}
+	if err := writeFile(r.o.save, func(w io.Writer) error { return sum.Save(w, r.o.samples) }); err != nil {
+		return fmt.Errorf("--save %s: %w", r.o.save, err)
+	}
+	return nil
+}
+
+// show writes the report, or the tooth that --at asks for.
+func (r *queryRun) show(ctx context.Context, args []string, sum *querylog.Summary) error {
+	o := r.o
 	a := querylog.Analyse(sum, querylog.AnalyseOptions{Zone: r.zone, SampleRate: o.rate})
-	if o.at != "" {
+	if a.Statements == 0 && !(r.read.From.IsZero() && r.read.To.IsZero()) &&
+		slices.ContainsFunc(a.Coverage, func(c querylog.Coverage) bool { return c.Read > 0 }) {
+		a.Undecided = "no statement started in the span of --from and --to; the first line says what the log covers"
+	}
+	if !r.at.IsZero() {
 		return r.showTooth(ctx, args, a)
 	}
 	doc := &report.QueryLog{
@@ -167,6 +192,10 @@ func (o *querylogOptions) checkLive(args []string) error {
 		return errors.New("--live samples a running server: give it without FILE")
 	case len(args) > 0 && o.defaultsFile != "":
 		return errors.New("--defaults-file names a server, which is read without FILE")
+	case o.samples && o.save == "":
+		return errors.New("--samples belongs to --save")
+	case o.top < 0:
+		return errors.New("--top N: N is not negative")
 	case o.liveFor < 0:
 		return errors.New("--for: a time that is not negative; 0 samples until Ctrl-C")
 	}
@@ -233,10 +262,19 @@ func (r *queryRun) logSources(ctx context.Context, logs []string, out *querylog.
 		}
 		sources = append(sources, found...)
 	}
-	if slices.Contains(logs, "-") {
+	if slices.ContainsFunc(logs, readOnce) {
 		return sources // what can be read once can't be looked at for its order
 	}
 	return querylog.Order(ctx, sources, r.read)
+}
+
+// readOnce tells standard input and named pipes, also those of <(command).
+func readOnce(path string) bool {
+	if path == "-" {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
 func (r *queryRun) progress() querylog.Options {
@@ -247,13 +285,9 @@ func (r *queryRun) progress() querylog.Options {
 }
 
 // loadQuerySummary reads a file of --save; the error wraps ErrNotSummary when the
-// file is none.
+// file is none. What can be read once only is taken for a log.
 func loadQuerySummary(path string) (*querylog.Summary, error) {
-	if path == "-" {
-		return nil, querylog.ErrNotSummary
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.IsDir() {
+	if !isRegular(path) {
 		return nil, querylog.ErrNotSummary // its reader says what is wrong with it
 	}
 	f, err := os.Open(path)

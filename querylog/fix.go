@@ -83,7 +83,7 @@ func fixStampede(f *Finding) Fix {
 	}
 	e := comb.Effect{PeakBefore: before, PeakAfter: math.Min(after, before), Unit: "queries/s"}
 	return Fix{
-		Text:   fmt.Sprintf("let one caller refill (single-flight in each process, or a lock): %d -> %.0f at once, or 1; jitter alone does not help one hot key", f.Second, e.PeakAfter),
+		Text:   fmt.Sprintf("let one caller refill (single-flight in each process, or a lock): %d → %.0f at once, or 1; jitter alone does not help one hot key", f.Second, e.PeakAfter),
 		Effect: &e,
 	}
 }

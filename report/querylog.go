@@ -138,9 +138,9 @@ func (q *QueryLog) coverage(c *querylog.Coverage, clock Clock) Coverage {
 // caveats say how far the counts and times of a source can be trusted.
 func (q *QueryLog) caveats(c *querylog.Coverage) []string {
 	var notes []string
-	add := func(n uint64, format string) {
+	add := func(n uint64, what, text string) {
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf(format, Int(n)))
+			notes = append(notes, Count(n, what)+" "+text)
 		}
 	}
 	if q.Errors {
@@ -151,10 +151,10 @@ func (q *QueryLog) caveats(c *querylog.Coverage) []string {
 			notes = append(notes, fmt.Sprintf("and %s more", Int(c.Skipped-n)))
 		}
 	}
-	add(c.Untimed, "%s records stand before the first time of the log: counted, but not placed")
-	add(c.Falsified, "%s records have a time that their session had set: not believed, placed by their neighbours")
-	add(c.Repeated, "%s stamps lie in the hour that daylight saving time repeats: put in order by guess")
-	add(c.Truncated, "%s statements are longer than 1 MiB: told apart by their beginning and a hash of the rest")
+	add(c.Untimed, "records", "before the first time of the log: counted, but not placed")
+	add(c.Falsified, "records", "with a time that their session had set: not believed, placed by their neighbours")
+	add(c.Repeated, "stamps", "in the hour that daylight saving time repeats: put in order by guess")
+	add(c.Truncated, "statements", "longer than 1 MiB: told apart by their beginning and a hash of the rest")
 	if c.ZoneAssumed {
 		notes = append(notes, "its times name no zone: taken as "+c.Zone+" (--tz sets it)")
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/herdscan/herdscan/querylog"
 )
@@ -13,6 +14,7 @@ type ToothView struct {
 	Window  *querylog.Window
 	Missing []querylog.Coverage // of what could not be opened
 	Top     int
+	At      time.Time // what was asked for; the tooth may lie beside it
 }
 
 // Document writes the texts of the tooth.
@@ -47,6 +49,9 @@ func (t *ToothView) Document(clock Clock) *Document {
 		d.Tables = []Table{table}
 	} else {
 		d.Verdict = "no statement started in " + clock.Span(w.From, w.To) + "; the first line says what the log covers"
+	}
+	if !t.At.IsZero() && (t.At.Add(time.Second).Before(w.From) || t.At.After(w.To)) {
+		d.Notes = append(d.Notes, fmt.Sprintf("no tooth at %s: the nearest one begins at %s", clock.Time(t.At), clock.Time(w.From)))
 	}
 	d.Finish()
 	return d
