@@ -280,7 +280,7 @@ func (c cell) rounded(level int) cell {
 	}
 	bin, rest := uint64(c>>cellBin)&^(1<<grainBits(level)-1), c&(1<<cellBin-1)
 	if level >= 2 {
-		rest = cell(noHost)<<cellHost | rest&cellMaxN
+		rest = cell(noHost)<<cellHost | rest&cellLow
 	}
 	return cell(bin)<<cellBin | rest
 }
@@ -316,8 +316,9 @@ func packChunk(list []cell, level int) chunk {
 		}
 		buf = binary.AppendUvarint(buf, (bin-at)>>shift<<1|single)
 		if level < 2 {
-			buf = append(binary.AppendUvarint(buf, uint64(c.host())), c.conns())
+			buf = binary.AppendUvarint(buf, uint64(c.host()))
 		}
+		buf = append(buf, c.conns())
 		if single == 0 {
 			buf = binary.AppendUvarint(buf, c.n())
 		}
@@ -339,11 +340,12 @@ func (ch *chunk) all() iter.Seq[cell] {
 		for range ch.n {
 			step := next()
 			at += step >> 1 << shift
-			host, conns, n := uint64(noHost), uint64(0), uint64(1)
+			host, n := uint64(noHost), uint64(1)
 			if ch.level < 2 {
-				host, conns = next(), uint64(b[0])
-				b = b[1:]
+				host = next()
 			}
+			conns := uint64(b[0])
+			b = b[1:]
 			if step&1 == 0 {
 				n = next()
 			}

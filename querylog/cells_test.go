@@ -101,13 +101,20 @@ func TestCoarseCounts(t *testing.T) {
 }
 
 // TestClientsOfBursts wants a job of every replica told although a long log
-// keeps the clients of bursts only, and nothing claimed of who sent the rest.
+// keeps the clients of bursts only, and of who sent the rest nothing claimed
+// but what connections tell.
 func TestClientsOfBursts(t *testing.T) {
+	for has, reason := range map[Has]string{HasThread: "one connection", 0: "nothing tells"} {
+		clientsOfBursts(t, has, reason)
+	}
+}
+
+func clientsOfBursts(t *testing.T, has Has, reason string) {
 	s := &Summary{fine: true}
 	r := rand.New(rand.NewPCG(3, 4))
 	add := func(at float64, host int, query string) {
 		s.Add(&Event{
-			Time: time.Unix(1_800_000_000, int64(at*1e9)).UTC(), Has: HasTime | HasDuration | HasThread, ThreadID: uint64(host),
+			Time: time.Unix(1_800_000_000, int64(at*1e9)).UTC(), Has: HasTime | HasDuration | has, ThreadID: uint64(host),
 			Query: []byte(query), Duration: time.Millisecond, Host: fmt.Sprint("web-", host),
 		})
 	}
@@ -129,8 +136,8 @@ func TestClientsOfBursts(t *testing.T) {
 		t.Errorf("the job of 12 replicas: %+v", f)
 	}
 	f := rules["HS501 update"]
-	if f.Severity != rule.Note || !strings.Contains(f.Reason, "nothing tells") {
-		t.Errorf("the batch of nobody knows whom: %v %q", f.Severity, f.Reason)
+	if f.Severity != rule.Note || !strings.Contains(f.Reason, reason) {
+		t.Errorf("the batch of one client, which should be told as %q: %v %q", reason, f.Severity, f.Reason)
 	}
 }
 

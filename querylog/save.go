@@ -287,7 +287,7 @@ func unpackCells(b []byte, level int) (cs cells, err error) {
 }
 
 // maxSavedLoose is from how many bytes of starts on a class is not unpacked.
-const maxSavedLoose = 1 << 18
+const maxSavedLoose = 1 << 14
 
 var errCells = errors.New("malformed counts")
 

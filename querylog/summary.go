@@ -63,12 +63,12 @@ const (
 )
 
 // maxCells is how many cells are kept at a level. Those without clients take
-// less than half the memory.
+// about half the memory.
 func maxCells(level int) int {
 	if level < 2 {
 		return 7 << 20
 	}
-	return 20 << 20
+	return 16 << 20
 }
 
 // folded counts what was given up above the caps.
