@@ -71,6 +71,9 @@ func (m *workshop) coarser(g *grid, shift uint) *grid {
 		m.coarse = append(m.coarse, new(grid))
 	}
 	g.coarsen(m.coarse[shift])
+	if shift == 0 {
+		m.coarse[shift].dropEmpty() // removal empties bins of the finest only
+	}
 	return m.coarse[shift]
 }
 
@@ -91,7 +94,7 @@ func (m *workshop) findBursts(g, base *grid, shift uint) []burst {
 	if m.hush(g) {
 		m.findAgain(g)
 	}
-	var out []burst
+	out := make([]burst, 0, len(m.peaks))
 	for _, p := range m.peaks {
 		x, excess := g.x[p.i], g.c[p.i]-p.lam
 		k := len(out) - 1

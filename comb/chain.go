@@ -72,6 +72,9 @@ type step struct {
 	gap   int8
 }
 
+// alone is a burst before which there is no other.
+var alone = [len(tolerances)]step{{prev: -1}, {prev: -1}, {prev: -1}}
+
 // begin makes the follower ready for the positions of a list.
 func (f *follower) begin(at []float64) {
 	f.at, f.steps = at, sized(f.steps, len(at))
@@ -135,7 +138,8 @@ func (f *follower) run(l list, period float64) (best [len(tolerances)]int) {
 	horizon := min(period/2, max(horizonSeconds/l.w, horizonBins))
 	f.setTerms(l.level, period, horizon)
 	restartCost := f.logs[len(at)] - math.Log(restartShare)
-	var from [len(tolerances)]int // best chain that ended 1.5 periods ago or earlier, if done is above 0
+	var from [len(tolerances)]int          // best chain that ended 1.5 periods ago or earlier, if done is above 0
+	var top, most [len(tolerances)]float64 // scores of from and best
 	done, lo, hi := 0, 0, 0
 	for k, x := range at {
 		for at[lo] < x-horizon {
@@ -145,25 +149,21 @@ func (f *follower) run(l list, period float64) (best [len(tolerances)]int) {
 			hi++
 		}
 		here := &f.steps[k]
-		for v := range here {
-			here[v] = step{prev: -1}
-		}
+		*here = alone
 		f.extend(k, hi-lo)
 		for ; at[done] < x-1.5*period; done++ {
 			for v := range from {
-				if done == 0 || f.steps[done][v].score > f.steps[from[v]][v].score {
-					from[v] = done
+				if s := f.steps[done][v].score; s > top[v] {
+					from[v], top[v] = done, s
 				}
 			}
 		}
 		for v := range from {
-			if done > 0 {
-				if s := f.steps[from[v]][v].score - restartCost; s > here[v].score {
-					here[v] = step{score: s, prev: int32(from[v]), gap: restart}
-				}
+			if s := top[v] - restartCost; s > here[v].score {
+				here[v] = step{score: s, prev: int32(from[v]), gap: restart}
 			}
-			if here[v].score > f.steps[best[v]][v].score {
-				best[v] = k
+			if s := here[v].score; s > most[v] {
+				best[v], most[v] = k, s
 			}
 		}
 	}

@@ -87,23 +87,36 @@ func (g *grid) push(x int32, c float64) {
 	g.c = append(g.c, c)
 }
 
-// coarsen writes the same counts in bins of twice the width to up, whose memory it reuses.
+// coarsen writes the same counts in bins of twice the width to up, whose memory
+// it reuses. Which bins have a neighbour can't be foreseen, so there is no branch
+// on it: a bin is written over the last one if that is its own first half.
 func (g *grid) coarsen(up *grid) {
 	up.w, up.n = 2*g.w, (g.n+1)/2
 	x, c := sized(up.x, len(g.x)), sized(up.c, len(g.x))
-	n := 0
-	for i := 0; i < len(g.x); {
-		at, sum := g.x[i]>>1, g.c[i]
-		if i++; i < len(g.x) && g.x[i]>>1 == at {
-			sum += g.c[i]
-			i++
+	n, last, half := 0, int32(-1), 0.0 // bins written, the last one, its last half
+	for i, fine := range g.x {
+		at, same := fine>>1, 0
+		if at == last {
+			same = 1
 		}
-		if sum > 0 {
-			x[n], c[n] = at, sum
+		n -= same
+		x[n], c[n] = at, half*float64(same)+g.c[i]
+		n++
+		last, half = at, g.c[i]
+	}
+	up.x, up.c = x[:n], c[:n]
+}
+
+// dropEmpty leaves out bins from which everything was taken.
+func (g *grid) dropEmpty() {
+	n := 0
+	for i, c := range g.c {
+		if c > 0 {
+			g.x[n], g.c[n] = g.x[i], c
 			n++
 		}
 	}
-	up.x, up.c = x[:n], c[:n]
+	g.x, g.c = g.x[:n], g.c[:n]
 }
 
 // sized returns a slice of n elements, of any value, in the memory of s if it is enough.
