@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"net"
 	"net/http"
@@ -116,6 +117,10 @@ func TestRedisTLS(t *testing.T) {
 		"--tls-ca-cert-file", file("ca"), "--tls-auth-clients", "optional")
 	want := fill(t, s, 0, 12)
 	tlsAddr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	mutualPort := redistest.FreePort(t)
+	redistest.Start(t, "--tls-port", strconv.Itoa(mutualPort), "--tls-cert-file", file("cert"), "--tls-key-file", file("key"),
+		"--tls-ca-cert-file", file("ca"), "--tls-auth-clients", "yes")
+	mutual := net.JoinHostPort("127.0.0.1", strconv.Itoa(mutualPort))
 	good := []scan.TLSOptions{
 		{CA: file("ca")},
 		{Insecure: true},
@@ -133,6 +138,7 @@ func TestRedisTLS(t *testing.T) {
 		"unknown CA":   {"rediss://" + tlsAddr, scan.TLSOptions{}, scan.ProblemCertificate},
 		"wrong name":   {"rediss://" + tlsAddr, scan.TLSOptions{CA: file("ca"), ServerName: "else"}, scan.ProblemCertificate},
 		"TLS to plain": {"rediss://" + s.Addr, scan.TLSOptions{Insecure: true}, scan.ProblemNoTLS},
+		"no client":    {"rediss://" + mutual, scan.TLSOptions{CA: file("ca")}, scan.ProblemCertificate},
 		"plain to TLS": {"redis://" + tlsAddr, scan.TLSOptions{}, scan.ProblemNeedsTLS},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +152,12 @@ func TestRedisTLS(t *testing.T) {
 		"no key":         {URL: "rediss://" + tlsAddr, TLS: scan.TLSOptions{Cert: file("cert")}},
 		"TLS for redis:": {URL: "redis://" + s.Addr, TLS: scan.TLSOptions{CA: file("ca")}},
 	} {
-		if _, err := scan.OpenRedis(t.Context(), o); err == nil {
-			t.Errorf("%s: no error", name)
+		_, err := scan.OpenRedis(t.Context(), o)
+		if err == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		if about := new(fs.PathError); errors.As(err, &about) {
+			t.Errorf("%s: %v is taken for an error about the source", name, err)
 		}
 	}
 }

@@ -193,7 +193,8 @@ func problemOf(err error) Problem {
 	switch {
 	case errors.As(err, &record):
 		return ProblemNoTLS
-	case errors.As(err, &verify), errors.As(err, &unknown), errors.As(err, &alert):
+	case errors.As(err, &verify), errors.As(err, &unknown), errors.As(err, &alert),
+		strings.Contains(err.Error(), "remote error: tls: "): // an alert of the server, which has no type of its own
 		return ProblemCertificate
 	case errors.As(err, &dns):
 		return ProblemUnknownHost

@@ -122,17 +122,20 @@ func (o TLSOptions) config(t *target) (*tls.Config, error) {
 	if o.CA != "" {
 		pem, err := os.ReadFile(o.CA)
 		if err != nil {
-			return nil, fmt.Errorf("read the CA certificates: %w", err)
+			return nil, fmt.Errorf("read the CA certificates: %v", err) // not wrapped: the name of this file matters, not that of the source
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("%s holds no PEM certificate", o.CA)
 		}
 	}
-	if o.Cert != "" || o.Key != "" {
+	if (o.Cert == "") != (o.Key == "") {
+		return nil, errors.New("a client's certificate and its key go together: one of them is missing")
+	}
+	if o.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
 		if err != nil {
-			return nil, fmt.Errorf("read the client's certificate and key: %w", err)
+			return nil, fmt.Errorf("read the client's certificate and key: %v", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
