@@ -149,7 +149,7 @@ func (r *queryRun) show(ctx context.Context, args []string, sum *querylog.Summar
 	}
 	doc := &report.QueryLog{
 		Version: version, Summary: sum, Analysis: a, Zone: r.zone,
-		Top: o.top, Errors: o.errors, Lang: o.lang, Hidden: r.filter(a),
+		Top: o.top, Errors: o.errors, Lang: o.lang, Hidden: r.filter(a), NoFiles: len(args) == 0,
 	}
 	return o.out.deliver(ctx, doc.Document)
 }
@@ -315,10 +315,13 @@ func (r *queryRun) server(ctx context.Context) (*querylog.Summary, error) {
 		return sum, nil
 	}
 	sum, err := s.ReadTables(ctx)
-	if sum == nil || errors.Is(err, live.ErrNoTable) {
+	switch {
+	case sum == nil || errors.Is(err, live.ErrNoTable):
 		return nil, fmt.Errorf("%s: %w; --live samples a server without a log", s, err)
+	case err != nil && !slices.ContainsFunc(sum.Coverage(), func(c querylog.Coverage) bool { return c.Stopped != "" }):
+		return nil, fmt.Errorf("%s: %w (--explain-access lists the privileges needed)", s, err)
 	}
-	return sum, nil
+	return sum, nil // an error is in its coverage
 }
 
 // filter keeps the findings that --query and --host ask for, and returns how

@@ -133,6 +133,17 @@ func TestLiveInterrupted(t *testing.T) {
 	}
 }
 
+// TestLogTablesDenied reads log tables without the right to: never an empty log.
+func TestLogTablesDenied(t *testing.T) {
+	dsn, db := startMariaDB(t, "--log-output=TABLE", "--slow-query-log=1", "--long-query-time=0")
+	if _, err := db.Exec("CREATE USER bare@'127.0.0.1' IDENTIFIED BY 'f1gleaf'"); err != nil {
+		t.Fatal(err)
+	}
+	r := runner{env: map[string]string{"HERDSCAN_DSN": strings.Replace(dsn, "root@", "bare:f1gleaf@", 1)}}.run("querylog")
+	r.want(t, exitError, "mysql.slow_log", "denied", "--explain-access")
+	r.never(t, "f1gleaf", "nothing to judge")
+}
+
 func TestLiveUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"--live", "slow.log"},

@@ -82,8 +82,12 @@ func fixStampede(f *Finding) Fix {
 		return Fix{Text: "if the copies repeat one change, send it once (a claim: SET name client NX EX 60); if each is a change of its own, queue them and write them in batches", Effect: &e}
 	}
 	e := comb.Effect{PeakBefore: before, PeakAfter: math.Min(after, before), Unit: "queries/s"}
+	orLock := ""
+	if e.PeakAfter > 1 {
+		orLock = ", or 1 with a lock across processes"
+	}
 	return Fix{
-		Text:   fmt.Sprintf("let one caller refill (single-flight in each process, or a lock): %d → %.0f at once, or 1; jitter alone does not help one hot key", f.Second, e.PeakAfter),
+		Text:   fmt.Sprintf("let one caller refill (single-flight in each process, or a lock): %d → %.0f at once%s; jitter alone does not help one hot key", f.Second, e.PeakAfter, orLock),
 		Effect: &e,
 	}
 }

@@ -20,7 +20,8 @@ type QueryLog struct {
 	Top      int  // rows of the table at most; 0: 10
 	Errors   bool // list the places that were not understood
 	Lang     string
-	Hidden   int // findings that the caller took out of Analysis
+	Hidden   int  // findings that the caller took out of Analysis
+	NoFiles  bool // it was a server: no file can be looked into once more
 }
 
 // Document writes the analysis' findings.
@@ -93,7 +94,7 @@ func (q *QueryLog) next(d *Document) []string {
 		return nil
 	}
 	next := []string{"herdscan explain " + d.Findings[0].Rule}
-	if ts := d.Findings[0].Teeth; len(ts) > 0 {
+	if ts := d.Findings[0].Teeth; len(ts) > 0 && !q.NoFiles {
 		next = append(next, "herdscan querylog --at "+ts[len(ts)/2].At.UTC().Format(time.RFC3339)+" FILE...")
 	}
 	return next
