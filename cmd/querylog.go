@@ -265,7 +265,26 @@ func (r *queryRun) logSources(ctx context.Context, logs []string, out *querylog.
 	if slices.ContainsFunc(logs, readOnce) {
 		return sources // what can be read once can't be looked at for its order
 	}
+	sources = r.distinct(sources)
 	return querylog.Order(ctx, sources, r.read)
+}
+
+// distinct leaves out files that came before, by whatever name: their
+// statements would count twice, and look like copies.
+func (r *queryRun) distinct(sources []querylog.Source) []querylog.Source {
+	var seen []os.FileInfo
+	return slices.DeleteFunc(sources, func(s querylog.Source) bool {
+		info, err := os.Stat(s.Name)
+		if err != nil || !info.Mode().IsRegular() {
+			return false // its reader says what is wrong with it
+		}
+		if slices.ContainsFunc(seen, func(o os.FileInfo) bool { return os.SameFile(o, info) }) {
+			fmt.Fprintf(r.env.Stderr, "herdscan: %s was given before: read once\n", report.Clean(s.Name))
+			return true
+		}
+		seen = append(seen, info)
+		return false
+	})
 }
 
 // readOnce tells standard input and named pipes, also those of <(command).
