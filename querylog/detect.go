@@ -52,6 +52,9 @@ func detect(name string, head []byte, wrapped bool) (detected, error) {
 	if len(rest) == 0 {
 		return detected{format: FormatSlow, grammar: slowGrammar{}}, nil
 	}
+	if bytes.HasPrefix(rest, []byte(`{"kind":"`+saveKind+`"`)) { // a whole one is read before
+		return detected{}, &UnknownFormatError{Source: name, Looks: "a summary of herdscan that breaks off or is damaged"}
+	}
 	if !wrapped {
 		if w := detectWrapping(head); w != bare {
 			return detected{wrap: w}, nil

@@ -39,7 +39,7 @@ func (s *Summary) read(ctx context.Context, src Source, o Options, threads *map[
 	cov := Coverage{Source: src.Name}
 	in, err := openInput(src)
 	if err != nil {
-		cov.Stopped = err.Error()
+		cov.Stopped = stopped(src.Name, err)
 		s.coverage = append(s.coverage, cov)
 		return err
 	}
@@ -220,7 +220,7 @@ func (c *counter) finish(err error) {
 	v := c.cov
 	v.Complete = err == nil
 	if err != nil {
-		v.Stopped = err.Error()
+		v.Stopped = stopped(v.Source, err)
 	}
 	v.Version = c.rs.version
 	if v.Server = c.rs.writer; v.Server == ServerUnknown {
