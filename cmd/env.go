@@ -40,12 +40,22 @@ type Env struct {
 	Now    func() time.Time
 }
 
+// patience is how long an interrupted run may take to print what was read. A
+// named pipe that nobody writes to can't be left in another way.
+const patience = 30 * time.Second
+
 // Main runs herdscan for the process it is in and returns its exit code. The
 // first Ctrl-C ends the work and prints what was read; the second kills.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		stop()
+		time.AfterFunc(patience, func() {
+			fmt.Fprintf(os.Stderr, "herdscan: interrupted; an input has not answered for %v\n", patience)
+			os.Exit(exitInterrupted)
+		})
+	})
 	return Run(ctx, Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Now: time.Now,

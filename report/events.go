@@ -100,7 +100,7 @@ func (e *Events) addComb(d *Document, t *Table, clock Clock, c comb.Comb, name s
 		severity = rule.Warning
 	}
 	last := c.Teeth[len(c.Teeth)-1].At
-	next := last.Add(c.Period)
+	next := last.Add(c.Period).Round(time.Second)
 	logP := c.LogP
 	f := Finding{
 		Rule: "HS501", Severity: severity.String(), Subject: name, Count: inTeeth,

@@ -400,7 +400,7 @@ func (q *QueryLog) measured(f *querylog.Finding, clock Clock) []string {
 		lines = append(lines, fmt.Sprintf("%s seen, %s missed, %s wide; %s of %s lie in them; busiest second %s over %s queries/s between the teeth (%s).",
 			Count(len(c.Teeth), "teeth"), Int(c.Missing), Dur(c.Width), Percent(c.Share), Count(f.Of, "queries"), Int(c.Peak), Float(c.Baseline), Probability(c.LogP)))
 		lines = append(lines, fmt.Sprintf("First tooth %s, last %s; the next would fall at about %s.",
-			clock.Time(c.Teeth[0].At), clock.Time(c.Teeth[len(c.Teeth)-1].At), clock.Time(c.Teeth[len(c.Teeth)-1].At.Add(c.Period))))
+			clock.Time(c.Teeth[0].At), clock.Time(c.Teeth[len(c.Teeth)-1].At), clock.Time(c.Teeth[len(c.Teeth)-1].At.Add(c.Period).Round(time.Second))))
 	} else if len(f.Teeth) > 0 {
 		t := f.Teeth[0]
 		where := "One tooth at"
