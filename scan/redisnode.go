@@ -160,8 +160,10 @@ func (n *node) connect(ctx context.Context) error {
 		return err
 	}
 	if n.tls != nil { // TLS 1.3: only the first answer tells whether our certificate was enough
-		return &ServerError{Addr: n.name, Problem: ProblemCertificate,
-			Err: fmt.Errorf("the server closed the connection after the handshake, as one does that wants a client's certificate: %w", failed.Err)}
+		return &ServerError{
+			Addr: n.name, Problem: ProblemCertificate,
+			Err: fmt.Errorf("the server closed the connection after the handshake, as one does that wants a client's certificate: %w", failed.Err),
+		}
 	}
 	return n.whyClosed(ctx, failed)
 }

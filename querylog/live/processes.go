@@ -23,10 +23,6 @@ type process struct {
 	seen           time.Time // last
 }
 
-// keptText is how much of a running statement is fetched; longer ones are
-// told apart by this and their length.
-const keptText = 16 << 10
-
 // processes follows the process list.
 type processes struct {
 	lex     *sqltext.Lexer
