@@ -134,7 +134,7 @@ func assignment(line string) (name, value string, ok bool) {
 func (r *crontabReader) job(l textLine) {
 	start := l.span.Start
 	text := l.text
-	if r.table.Dialect == schedule.Cronie && strings.HasPrefix(text, "-") { // don't log
+	if r.table.Dialect == schedule.Cronie && strings.HasPrefix(text, "-") && len(wordSpans(text[1:])) > 0 { // don't log
 		text, start = text[1:], start+1
 	}
 	words := wordSpans(text)

@@ -253,6 +253,7 @@ func FuzzFormats(f *testing.F) {
 	}
 	f.Add("a.yaml", []byte("apiVersion: v1\nkind: CronJob\nspec: &a\n  schedule: *a\n"))
 	f.Add("values.yaml", []byte("a: &a\n  cron: [*a]\n"))
+	f.Add("Cron", []byte("~ 0 0 0 0 A\n-"))
 	f.Add("x.timer", []byte("[Timer]\nOnCalendar=a\\\n b\\"))
 	f.Fuzz(func(t *testing.T, path string, data []byte) {
 		if len(data) > 1<<16 {
