@@ -1,7 +1,6 @@
 package querylog
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -170,15 +169,7 @@ func TestMergeLevels(t *testing.T) {
 				if !saved {
 					return s
 				}
-				var b bytes.Buffer
-				if err := s.Save(&b, true); err != nil {
-					t.Fatal(err)
-				}
-				l, err := Load(&b)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return l
+				return reload(t, s)
 			}
 		}
 		parts := []func() *Summary{part(0), part(1), part(2)}

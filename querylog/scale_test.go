@@ -215,7 +215,7 @@ func TestChangingRate(t *testing.T) {
 	}
 }
 
-func reload(t *testing.T, s *Summary) *Summary {
+func reload(t rapid.TB, s *Summary) *Summary {
 	t.Helper()
 	var b bytes.Buffer
 	if err := s.Save(&b, true); err != nil {

@@ -74,8 +74,10 @@ func partedByPace(x, y comb.Comb) bool {
 	pace := (x.Period - y.Period).Abs() + x.PeriodErr + y.PeriodErr
 	slack := max(x.Width, y.Width, 2*time.Second)
 	limit := time.Duration(still * float64(min(x.Period, y.Period)))
-	from := later(x.Teeth[0].At, y.Teeth[0].At).Add(-limit)
-	to := earlier(x.Teeth[len(x.Teeth)-1].At, y.Teeth[len(y.Teeth)-1].At).Add(limit)
+	begins := []time.Time{x.Teeth[0].At, y.Teeth[0].At}
+	ends := []time.Time{x.Teeth[len(x.Teeth)-1].At, y.Teeth[len(y.Teeth)-1].At}
+	from := slices.MaxFunc(begins, time.Time.Compare).Add(-limit)
+	to := slices.MinFunc(ends, time.Time.Compare).Add(limit)
 	n, with := 0, 0
 	for _, t := range x.Teeth {
 		if t.At.Before(from) || t.At.After(to) {
@@ -91,20 +93,6 @@ func partedByPace(x, y comb.Comb) bool {
 		n++
 	}
 	return n >= fewTogether && 5*with >= 4*n
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // nearest returns the tooth that begins nearest to a time.
